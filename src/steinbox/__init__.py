@@ -1,0 +1,35 @@
+"""steinbox: particles from a distribution known only through the values of its log-density."""
+
+from steinbox import bandwidth, coordinates, kernels, optimizers, surrogates, targets
+from steinbox.annealing import Schedule
+from steinbox.discrepancies import mmd
+from steinbox.evaluate import TargetError
+from steinbox.gaussian import Gaussian
+from steinbox.mixtures import GaussianMixture
+from steinbox.result import Result
+from steinbox.sample import sample
+from steinbox.samplers import SVGD, AnnealedGFSVGD, AnnealedSVGD, GFSVGD
+from steinbox.status import Status
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "GFSVGD",
+    "SVGD",
+    "AnnealedGFSVGD",
+    "AnnealedSVGD",
+    "Gaussian",
+    "GaussianMixture",
+    "Result",
+    "Schedule",
+    "Status",
+    "TargetError",
+    "bandwidth",
+    "coordinates",
+    "kernels",
+    "mmd",
+    "optimizers",
+    "sample",
+    "surrogates",
+    "targets",
+]

@@ -1,0 +1,119 @@
+"""The one loop: ask, evaluate, tell, until a rule says why to stop. It knows no algorithm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from steinbox.evaluate import Evaluation, Evaluator
+from steinbox.samplers.base import Draws, Info, Sampler
+from steinbox.status import Status
+from steinbox.types import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Iteration:
+    """What a callback sees after each iteration."""
+
+    index: int
+    particles: Array
+    log_prob: Array
+    info: Info
+    num_evals: int
+    max_evals: int
+    progress: float
+
+
+Callback: TypeAlias = Callable[[Iteration], object]
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What the loop brings home."""
+
+    draws: Draws
+    trace: tuple[Info, ...]
+    status: Status
+
+
+def run(
+    sampler: Sampler,
+    evaluator: Evaluator,
+    particles: Array,
+    rng: np.random.Generator,
+    callbacks: tuple[Callback, ...] = (),
+) -> Outcome:
+    """Run the sampler from these particles until it is done, the budget is spent or somebody stops it.
+
+    Whatever stops it after the first batch, the state of the last complete iteration is a valid answer and is returned.
+    Nothing can be returned before that: a first batch in which all evaluations fail, or lie outside the support, raises.
+    """
+    state = sampler.start(particles, evaluator.num_remaining, rng)
+    trace: list[Info] = []
+    status = None
+    while status is None:
+        try:
+            points = sampler.ask(state, rng)
+            status = _reason_not_to_evaluate(len(points), evaluator)
+            if status is not None:
+                break
+            evaluation = evaluator(points)
+            status = _judge(evaluation, evaluator, is_first=not trace)
+            if status is not None:
+                break
+            state, info = sampler.tell(state, points, evaluation, rng)
+            trace.append(info)
+            status = _reason_to_stop(sampler, state)
+            stop_asked = _call_back(callbacks, sampler, state, info, len(trace), evaluator)
+            status = status or (Status.STOPPED_BY_CALLBACK if stop_asked else None)
+        except KeyboardInterrupt:
+            if not trace:
+                raise
+            status = Status.INTERRUPTED
+    return Outcome(sampler.draws(state), tuple(trace), status)
+
+
+def _reason_not_to_evaluate(num_points: int, evaluator: Evaluator) -> Status | None:
+    return Status.BUDGET_SPENT if num_points > evaluator.num_remaining else None
+
+
+def _judge(evaluation: Evaluation, evaluator: Evaluator, is_first: bool) -> Status | None:
+    if np.isfinite(evaluation.log_prob).any():
+        return None
+    if is_first:
+        evaluator.raise_if_all_failed(evaluation)
+        failures = f" ({evaluator.num_failures} of them failed, the first {evaluator.first_failure})"
+        raise ValueError(
+            f"log_prob is -inf at all {len(evaluation.log_prob)} initial particles"
+            + (failures if evaluator.num_failures else "")
+            + ": there is nothing to start from. Choose an `initial` that overlaps the support of the target."
+        )
+    return Status.TARGET_FAILED if evaluation.failed.all() else Status.SUPPORT_LOST
+
+
+def _reason_to_stop(sampler: Sampler, state: Any) -> Status | None:
+    if sampler.finished(state):
+        return Status.FINISHED
+    return Status.CONVERGED if sampler.converged(state) else None
+
+
+def _call_back(
+    callbacks: tuple[Callback, ...], sampler: Sampler, state: Any, info: Info, num_done: int, evaluator: Evaluator
+) -> bool:
+    """Show the iteration to every callback; True if one of them returned True."""
+    if not callbacks:
+        return False
+    draws = sampler.draws(state)
+    iteration = Iteration(
+        index=num_done - 1,
+        particles=draws.particles,
+        log_prob=draws.log_prob,
+        info=info,
+        num_evals=evaluator.num_evals,
+        max_evals=evaluator.max_evals,
+        progress=sampler.progress(state),
+    )
+    return any([callback(iteration) is True for callback in callbacks])

@@ -1,0 +1,156 @@
+"""What a run returns: particles with their log-densities, how they came about, and how to keep them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from steinbox.status import Status
+from steinbox.types import Array
+
+_FORMAT = "steinbox-result-1"
+_QUANTILES = (0.05, 0.5, 0.95)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result:
+    """The particles and their story. Frozen; not iterable.
+
+    Attributes
+    ----------
+    particles : (n, d) array
+        Every one of them was evaluated.
+    weights : (n,) array
+        They sum to one; zero for a particle outside the support.
+    log_prob : (n,) array
+        The target's log-density at the particles, −inf where it failed or is zero.
+    names : tuple of str
+        The parameters' names.
+    num_evals, num_failures : int
+        Evaluations paid for, and how many of them failed.
+    first_failure : str or None
+        Where the first failed evaluation was, and what happened.
+    status : Status
+        Why the run ended, a sentence.
+    trace : mapping of str to (T,) array
+        One entry per iteration: temperature, bandwidth, effective_sample_size, step_size, movement, mean_log_prob.
+    seed : int or None
+    config : mapping
+        The method and its settings, in words and numbers.
+    version : str
+        Of steinbox.
+    """
+
+    particles: Array
+    weights: Array
+    log_prob: Array
+    names: tuple[str, ...]
+    num_evals: int
+    num_failures: int
+    first_failure: str | None
+    status: Status
+    trace: Mapping[str, Array]
+    seed: int | None
+    config: Mapping[str, Any]
+    version: str
+
+    @property
+    def mean(self) -> Array:
+        """The weighted mean of the particles."""
+        return self.weights @ self.particles
+
+    @property
+    def cov(self) -> Array:
+        """The weighted covariance of the particles."""
+        centred = self.particles - self.mean
+        return np.asarray((centred * self.weights[:, None]).T @ centred)
+
+    def summary(self) -> Summary:
+        """Mean, standard deviation and quantiles of every parameter; print it."""
+        quantiles = np.quantile(
+            self.particles, _QUANTILES, axis=0, weights=self.weights, method="inverted_cdf"
+        )
+        return Summary(self.names, self.mean, np.sqrt(np.diag(self.cov)), np.asarray(quantiles))
+
+    def save(self, path: str | Path) -> Path:
+        """Write everything to one ``.npz`` file of arrays and text (no pickle); returns the path."""
+        path = Path(path)
+        header = {
+            "format": _FORMAT,
+            "names": self.names,
+            "num_evals": self.num_evals,
+            "num_failures": self.num_failures,
+            "first_failure": self.first_failure,
+            "status": self.status.name,
+            "seed": self.seed,
+            "config": self.config,
+            "version": self.version,
+        }
+        arrays = {"particles": self.particles, "weights": self.weights, "log_prob": self.log_prob}
+        arrays |= {f"trace/{name}": values for name, values in self.trace.items()}
+        with path.open("wb") as file:
+            np.savez_compressed(file, header=np.array(json.dumps(header)), **arrays)  # type: ignore[arg-type]
+        return path
+
+    @classmethod
+    def load(cls, path: str | Path) -> Result:
+        """Read what :meth:`save` wrote. Loading runs no code from the file."""
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                arrays = {name: file[name] for name in file.files}
+            header = json.loads(str(arrays.pop("header")))
+            if header.pop("format") != _FORMAT:
+                raise ValueError("it is of another format")
+            trace = {name.removeprefix("trace/"): arrays.pop(name) for name in list(arrays) if name.startswith("trace/")}
+            header |= {"names": tuple(header["names"]), "status": Status[header["status"]]}
+            return cls(trace=trace, **arrays, **header)
+        except FileNotFoundError:
+            raise
+        except Exception as error:
+            raise ValueError(f"{path} is not a result that steinbox saved: {error}") from error
+
+    def __repr__(self) -> str:
+        num_particles, dimension = self.particles.shape
+        failures = f", {self.num_failures:,} of them failed" if self.num_failures else ""
+        return (
+            f"<steinbox.Result: {num_particles} particles in {dimension} dimension{'s' if dimension > 1 else ''}, "
+            f"{self.num_evals:,} evaluations{failures}, {self.config.get('method', '?')}. {self.status}>"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Summary:
+    """A table of the particles: one row per parameter. ``str()`` gives it as text."""
+
+    names: Sequence[str]
+    mean: Array
+    sd: Array
+    quantiles: Array
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The table's header."""
+        return ("parameter", "mean", "sd", *(f"{100 * q:.0f}%" for q in _QUANTILES))
+
+    @property
+    def rows(self) -> list[tuple[str, ...]]:
+        """The table's cells as text."""
+        numbers = np.column_stack([self.mean, self.sd, self.quantiles.T])
+        return [
+            (name, *(f"{value:.4g}" for value in row)) for name, row in zip(self.names, numbers, strict=True)
+        ]
+
+    def __str__(self) -> str:
+        table = [self.columns, *self.rows]
+        widths = [max(len(row[k]) for row in table) for k in range(len(self.columns))]
+        return "\n".join(
+            row[0].ljust(widths[0]) + "".join(f"  {cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True))
+            for row in table
+        )
+
+    __repr__ = __str__

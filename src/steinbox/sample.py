@@ -1,0 +1,180 @@
+"""The front door: check the arguments, build the pieces, run the loop, return a Result."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Callable, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from steinbox.evaluate import Evaluator
+from steinbox.initial import Initial, as_initial, fit_initial
+from steinbox.loop import Callback, Outcome, run
+from steinbox.progress import progress_bar
+from steinbox.result import Result
+from steinbox.samplers import AnnealedGFSVGD, Sampler
+from steinbox.types import Array
+
+DEFAULT_PARTICLES = 200
+DEFAULT_EVALS = 20_000
+
+
+def sample(
+    log_prob: Callable[..., Any],
+    initial: object,
+    *,
+    num_particles: int | None = None,
+    method: Sampler | None = None,
+    max_evals: int | None = None,
+    vectorized: bool = False,
+    score: Callable[..., Any] | None = None,
+    names: Sequence[str] | None = None,
+    callback: Callback | None = None,
+    progress: bool | None = None,
+    seed: int | None = None,
+) -> Result:
+    """Draw particles from the distribution whose log-density is ``log_prob``, up to a constant.
+
+    Parameters
+    ----------
+    log_prob : callable
+        ``(d,) -> float``, or ``(n, d) -> (n,)`` with ``vectorized=True``. −inf means outside the support. A point at
+        which it raises, or returns NaN or +inf, counts as failed; the run goes on without it.
+    initial : Gaussian, scipy.stats distribution, list of univariate ones, or (n, d) array
+        Where to start: a distribution, or the particles themselves (annealed methods then fit a Gaussian to them).
+    num_particles : int
+        200 if not given; an array as ``initial`` sets it.
+    method : SVGD, GFSVGD, AnnealedSVGD or AnnealedGFSVGD
+        ``AnnealedGFSVGD()`` if not given.
+    max_evals : int
+        The budget of evaluations. If not given: what the method's ``num_iterations`` needs, or 20,000.
+    vectorized : bool
+        Whether ``log_prob`` (and ``score``) take all points at once.
+    score : callable
+        The gradient of ``log_prob``, for the methods that need it.
+    names : sequence of str
+        The parameters' names; ``x0, x1, …`` if not given.
+    callback : callable
+        Called with an :class:`steinbox.loop.Iteration` after every iteration; return True to stop.
+    progress : bool
+        Whether to show a progress bar. If not given: when the output is a terminal.
+    seed : int
+        Fixes all randomness.
+
+    Returns
+    -------
+    Result
+        Its ``status`` says why the run ended. Ctrl-C ends a run with a valid partial result.
+
+    Examples
+    --------
+    >>> import steinbox as sb
+    >>> def log_prob(x):
+    ...     return -0.5 * (x[0] ** 2 + (x[1] - x[0]) ** 2)
+    >>> sb.sample(log_prob, sb.Gaussian([0.0, 0.0], std=3.0), num_particles=50, max_evals=2_000, seed=0)
+    <steinbox.Result: 50 particles in 2 dimensions, 2,000 evaluations, AnnealedGFSVGD. All planned iterations were done.>
+    """
+    method = AnnealedGFSVGD() if method is None else method
+    _check_functions(log_prob, score, method)
+    rng = np.random.default_rng(seed)
+    distribution, particles = _start(initial, num_particles, rng)
+    names = _checked_names(names, particles.shape[1])
+    max_evals = _budget(max_evals, method, len(particles))
+    evaluator = Evaluator(
+        log_prob, score=score if method.needs_score else None, vectorized=vectorized, max_evals=max_evals
+    )
+    with progress_bar(progress) as bar:
+        callbacks = bar if callback is None else (*bar, callback)
+        outcome = run(method.bind(distribution), evaluator, particles, rng, callbacks)
+    return _result(outcome, evaluator, names, method, seed)
+
+
+def _check_functions(log_prob: object, score: object, method: object) -> None:
+    if not callable(log_prob):
+        raise TypeError(f"expected log_prob to be a function, got {type(log_prob).__name__}")
+    if isinstance(method, type):
+        raise TypeError(f"expected a method object, got the class {method.__name__}; write method={method.__name__}()")
+    if not (hasattr(method, "ask") and hasattr(method, "tell")):
+        raise TypeError(f"expected a method such as sb.AnnealedGFSVGD(), got {method!r}")
+    if score is not None and not callable(score):
+        raise TypeError(f"expected score to be a function, got {type(score).__name__}")
+    if getattr(method, "needs_score", False) and score is None:
+        raise ValueError(
+            f"{type(method).__name__} needs the gradient of log_prob: give score=, or choose a gradient-free method "
+            "such as sb.AnnealedGFSVGD()"
+        )
+
+
+def _start(initial: object, num_particles: int | None, rng: np.random.Generator) -> tuple[Initial, Array]:
+    """The initial distribution and the particles drawn from it, or the one fitted to the given particles."""
+    understood = as_initial(initial)
+    if isinstance(understood, np.ndarray):
+        if num_particles not in (None, len(understood)):
+            raise ValueError(
+                f"num_particles={num_particles}, but `initial` holds {len(understood)} particles; leave one of them out"
+            )
+        return fit_initial(understood), understood
+    num_particles = DEFAULT_PARTICLES if num_particles is None else _whole_number("num_particles", num_particles, 2)
+    particles = np.ascontiguousarray(understood.sample(num_particles, rng), dtype=np.float64)
+    if particles.shape != (num_particles, understood.dimension) or not np.isfinite(particles).all():
+        raise ValueError(
+            f"expected `initial` to draw finite particles of shape {(num_particles, understood.dimension)}, "
+            f"got shape {particles.shape}"
+        )
+    return understood, particles
+
+
+def _checked_names(names: Sequence[str] | None, dimension: int) -> tuple[str, ...]:
+    if names is None:
+        return tuple(f"x{k}" for k in range(dimension))
+    if isinstance(names, str) or len(names) != dimension or len(set(names)) != dimension:
+        raise ValueError(f"expected {dimension} different names, one per parameter, got {names!r}")
+    return tuple(map(str, names))
+
+
+def _budget(max_evals: int | None, method: Sampler, num_particles: int) -> int:
+    if max_evals is not None:
+        return _whole_number("max_evals", max_evals, 1)
+    return method.evals_needed(num_particles) or max(DEFAULT_EVALS, 10 * num_particles)
+
+
+def _whole_number(name: str, value: object, smallest: int) -> int:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)  # 2e4 is a common way to write a budget
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < smallest:
+        raise ValueError(f"expected {name} to be a whole number of at least {smallest}, got {value!r}")
+    return int(value)
+
+
+def _result(
+    outcome: Outcome, evaluator: Evaluator, names: tuple[str, ...], method: Sampler, seed: int | None
+) -> Result:
+    return Result(
+        particles=outcome.draws.particles,
+        weights=outcome.draws.weights,
+        log_prob=outcome.draws.log_prob,
+        names=names,
+        num_evals=evaluator.num_evals,
+        num_failures=evaluator.num_failures,
+        first_failure=None if evaluator.first_failure is None else str(evaluator.first_failure),
+        status=outcome.status,
+        trace={key: np.array([info[key] for info in outcome.trace]) for key in outcome.trace[0]},
+        seed=seed,
+        config={"method": type(method).__name__, "settings": _describe(method), "max_evals": evaluator.max_evals},
+        version=importlib.metadata.version("steinbox"),
+    )
+
+
+def _describe(value: object) -> Any:
+    """Settings as JSON can hold them: numbers and text as they are, components by name, the rest by repr."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if is_dataclass(value) and not isinstance(value, type):
+        return {"name": type(value).__name__} | {f.name: _describe(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, (list, tuple)):
+        return [_describe(item) for item in value]
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return repr(value)

@@ -1,0 +1,73 @@
+"""What a sampler is: three pure functions of its state, and no sight of the user's function."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, Self, TypeAlias
+
+import numpy as np
+
+from steinbox.evaluate import Evaluation
+from steinbox.initial import Initial
+from steinbox.types import Array
+
+Info: TypeAlias = Mapping[str, float]
+"""What a person wants to see of one iteration; the loop collects it into the trace."""
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """A sampler's answer so far: points that were evaluated, their weights and log-densities."""
+
+    particles: Array
+    weights: Array
+    log_prob: Array
+
+
+class Sampler(Protocol):
+    """Ask, evaluate, tell.
+
+    A sampler is immutable; its state is a dataclass of arrays and numbers, and holds all that the next step needs.
+    """
+
+    @property
+    def needs_score(self) -> bool:
+        """Whether the evaluations must bring the target's score."""
+        ...
+
+    def bind(self, initial: Initial) -> Self:
+        """The same sampler with its open settings filled in from the initial distribution."""
+        ...
+
+    def evals_needed(self, num_particles: int) -> int | None:
+        """Evaluations a whole run takes, if the sampler's own settings determine it."""
+        ...
+
+    def start(self, particles: Array, max_evals: int, rng: np.random.Generator) -> Any:
+        """The state before the first evaluation; raises ValueError if the budget allows no iteration."""
+        ...
+
+    def ask(self, state: Any, rng: np.random.Generator) -> Array:
+        """Where to look next, (m, d)."""
+        ...
+
+    def tell(self, state: Any, points: Array, evaluation: Evaluation, rng: np.random.Generator) -> tuple[Any, Info]:
+        """Learn from what was found there."""
+        ...
+
+    def converged(self, state: Any) -> bool:
+        """Whether another step would change nothing."""
+        ...
+
+    def finished(self, state: Any) -> bool:
+        """Whether all planned iterations are done."""
+        ...
+
+    def progress(self, state: Any) -> float:
+        """The part of the planned run that is done, 0 to 1."""
+        ...
+
+    def draws(self, state: Any) -> Draws:
+        """The answer so far."""
+        ...

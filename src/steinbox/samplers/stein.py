@@ -1,0 +1,207 @@
+r"""What the four Stein samplers share: particles that flow along the Stein direction.
+
+.. code-block:: text
+
+   values ─ anneal ─► surrogate ─► log-weights ─► kernel sums ─► direction ─► optimiser ─► particles
+
+A subclass says only what drives the particles: the target's own score, or a surrogate's with weights.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+import numpy as np
+
+from steinbox.bandwidth import Median, Rule, as_rule
+from steinbox.coordinates import Coordinates, Whitened
+from steinbox.direction import stein_direction
+from steinbox.evaluate import Evaluation
+from steinbox.initial import Initial
+from steinbox.kernels import RBF, Kernel
+from steinbox.optimizers import Adam, CosineDecay, Optimizer, OptimizerState
+from steinbox.samplers.base import Draws, Info
+from steinbox.types import Array
+from steinbox.weights import effective_sample_size, normalize
+
+
+@dataclass(frozen=True, eq=False)
+class SteinState:
+    """Particles, what is known at them, and where they go next."""
+
+    particles: Array
+    log_prob: Array
+    next_particles: Array
+    history: Array
+    history_log_prob: Array
+    optimizer: OptimizerState
+    iteration: int
+    num_iterations: int
+    movement: float
+
+
+@dataclass(frozen=True, eq=False)
+class Force:
+    """What drives the particles: scores, log-weights and the factor of the repulsion."""
+
+    score: Array
+    log_weights: Array
+    repulsion: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class SteinSampler(ABC):
+    """The knobs that all four have; see the subclasses.
+
+    Parameters
+    ----------
+    num_iterations : int, optional
+        Number of moves. If not given, as many as the budget pays.
+    bandwidth : float, str or function
+        The rule for the kernel's h, see :mod:`steinbox.bandwidth`.
+    optimizer : Optimizer
+        See :mod:`steinbox.optimizers`. Its learning rate is in units of ``coordinates``.
+    coordinates : Coordinates
+        Where kernel and steps live, see :mod:`steinbox.coordinates`.
+    kernel : Kernel
+    tolerance : float
+        Stop when the root mean square step, in units of ``coordinates`` and at full temperature, falls below it.
+    """
+
+    num_iterations: int | None = None
+    bandwidth: float | str | Rule = field(default_factory=Median)
+    optimizer: Optimizer = field(default_factory=lambda: Adam(0.1, decay=CosineDecay(start=0.5)))
+    coordinates: Coordinates = field(default_factory=Whitened)
+    kernel: Kernel = field(default_factory=RBF)
+    tolerance: float = 0.0
+
+    def __post_init__(self) -> None:
+        as_rule(self.bandwidth)
+        if self.num_iterations is not None and self.num_iterations < 1:
+            raise ValueError(f"expected num_iterations to be at least 1, got {self.num_iterations}")
+        if not self.tolerance >= 0:
+            raise ValueError(f"expected a tolerance of at least 0, got {self.tolerance}")
+
+    # -- what a subclass says ------------------------------------------------------------------------------------------
+
+    @property
+    def needs_score(self) -> bool:
+        """Whether the evaluations must bring the target's score."""
+        return False
+
+    @property
+    def num_history(self) -> int:
+        """How many past iterations the force looks at."""
+        return 0
+
+    def temperature(self, state: SteinState) -> float:
+        r"""The :math:`\alpha_{t+1}` of this iteration; one without annealing."""
+        return 1.0
+
+    @abstractmethod
+    def force(self, state: SteinState, points: Array, evaluation: Evaluation) -> Force:
+        """What drives the particles at this iteration."""
+
+    # -- ask, tell -----------------------------------------------------------------------------------------------------
+
+    def bind(self, initial: Initial) -> Self:
+        """The same sampler with its open settings filled in from the initial distribution."""
+        return self
+
+    def evals_needed(self, num_particles: int) -> int | None:
+        """Evaluations of all moves and of the particles they lead to."""
+        return None if self.num_iterations is None else (self.num_iterations + 1) * num_particles
+
+    def start(self, particles: Array, max_evals: int, rng: np.random.Generator) -> SteinState:
+        """The particles before the first evaluation, and how many moves the budget pays."""
+        num_particles, dimension = particles.shape
+        affordable = max_evals // num_particles - 1
+        if affordable < 1:
+            raise ValueError(
+                f"a budget of max_evals={max_evals} pays no iteration: {num_particles} particles are evaluated before and "
+                f"after every move, so at least {2 * num_particles} evaluations are needed"
+            )
+        return SteinState(
+            particles=particles,
+            log_prob=np.full(num_particles, -np.inf),
+            next_particles=particles,
+            history=np.empty((0, dimension)),
+            history_log_prob=np.empty(0),
+            optimizer=self.optimizer.start(particles.shape),
+            iteration=0,
+            num_iterations=min(affordable, self.num_iterations or affordable),
+            movement=np.inf,
+        )
+
+    def ask(self, state: SteinState, rng: np.random.Generator) -> Array:
+        """The particles themselves."""
+        return state.next_particles
+
+    def tell(
+        self, state: SteinState, points: Array, evaluation: Evaluation, rng: np.random.Generator
+    ) -> tuple[SteinState, Info]:
+        """One move along the Stein direction."""
+        progress = self.progress(state)
+        force = self.force(state, points, evaluation)
+        weights = normalize(force.log_weights)
+        coordinates = self.coordinates.fit(points)
+        z = coordinates.forward(points)
+        bandwidth = as_rule(self.bandwidth)(z)
+        score = coordinates.score_forward(force.score)
+        direction = stein_direction(z, score, weights, self.kernel, bandwidth, force.repulsion)
+        step, optimizer = self.optimizer.step(direction, state.optimizer, progress)
+        movement = float(np.sqrt(np.mean(step**2)))
+        info = {
+            "temperature": self.temperature(state),
+            "bandwidth": bandwidth,
+            "effective_sample_size": effective_sample_size(weights),
+            "step_size": self.optimizer.step_size(progress),
+            "movement": movement,
+            "mean_log_prob": _finite_mean(evaluation.log_prob),
+        }
+        return self._advance(state, points, evaluation, coordinates.displace(points, step), optimizer, movement), info
+
+    def _advance(
+        self,
+        state: SteinState,
+        points: Array,
+        evaluation: Evaluation,
+        next_particles: Array,
+        optimizer: OptimizerState,
+        movement: float,
+    ) -> SteinState:
+        kept = self.num_history * len(points)
+        return replace(
+            state,
+            particles=points,
+            log_prob=evaluation.log_prob,
+            next_particles=next_particles,
+            history=np.concatenate([points, state.history])[:kept],
+            history_log_prob=np.concatenate([evaluation.log_prob, state.history_log_prob])[:kept],
+            optimizer=optimizer,
+            iteration=state.iteration + 1,
+            movement=movement,
+        )
+
+    def converged(self, state: SteinState) -> bool:
+        """Whether the particles stand still at the target itself."""
+        return self.temperature(state) == 1.0 and state.movement < self.tolerance
+
+    def finished(self, state: SteinState) -> bool:
+        """Whether the particles after the last planned move have been evaluated."""
+        return state.iteration > state.num_iterations
+
+    def progress(self, state: SteinState) -> float:
+        """The part of the planned moves that is done."""
+        return min(1.0, state.iteration / state.num_iterations)
+
+    def draws(self, state: SteinState) -> Draws:
+        """The last evaluated particles, equally weighted inside the support and without weight outside."""
+        inside = np.isfinite(state.log_prob)
+        return Draws(state.particles, inside / max(1, inside.sum()), state.log_prob)
+
+
+def _finite_mean(log_prob: Array) -> float:
+    return float(log_prob[np.isfinite(log_prob)].mean())

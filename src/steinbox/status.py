@@ -1,0 +1,28 @@
+"""Why a run ended: an enum in which every member is a sentence."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Status(Enum):
+    """Why a run ended; ``str(status)`` is the sentence."""
+
+    FINISHED = "All planned iterations were done."
+    CONVERGED = "The particles stopped moving: their mean step fell below the tolerance."
+    BUDGET_SPENT = "The budget of evaluations was spent before all planned iterations were done."
+    INTERRUPTED = "Interrupted by the user; the particles are those of the last complete iteration."
+    STOPPED_BY_CALLBACK = "The callback asked to stop."
+    TARGET_FAILED = "Every evaluation of the last batch failed; the particles are those of the iteration before."
+    SUPPORT_LOST = (
+        "Every particle left the support of the target (log_prob was -inf everywhere); the particles are those of the "
+        "iteration before."
+    )
+
+    def __str__(self) -> str:
+        return self.value
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the run came to the end it was planned for."""
+        return self in (Status.FINISHED, Status.CONVERGED)

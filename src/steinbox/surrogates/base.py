@@ -1,0 +1,81 @@
+r"""What a surrogate :math:`\rho` is: values and scores; and what builds one from values of the target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from steinbox.types import Array
+
+
+@runtime_checkable
+class Surrogate(Protocol):
+    r"""Any :math:`\rho` with a log-density (up to a constant) and its gradient. Write your own: nothing else is needed."""
+
+    def log_prob(self, x: Array) -> Array:
+        """Log-density at the rows of ``x``, shape (n,)."""
+        ...
+
+    def score(self, x: Array) -> Array:
+        """Its gradient at the rows of ``x``, shape (n, d)."""
+        ...
+
+
+@runtime_checkable
+class Builder(Protocol):
+    """Builds a surrogate at every step from the target's values at the particles, as Algorithm 3 does."""
+
+    @property
+    def num_history(self) -> int:
+        """How many past iterations' particles it wants beside the current ones."""
+        ...
+
+    def build(self, points: Array, log_target: Array, num_current: int) -> Surrogate:
+        """The surrogate for these values.
+
+        Parameters
+        ----------
+        points : (m, d) array
+            The current particles first, then those of past iterations.
+        log_target : (m,) array
+            Values of the (annealed) log-target; −inf outside its support or where it failed.
+        num_current : int
+            How many of the points are current particles.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Given:
+    """The builder of a surrogate that never changes, as in Algorithm 1."""
+
+    surrogate: Surrogate
+    num_history: int = 0
+
+    def build(self, points: Array, log_target: Array, num_current: int) -> Surrogate:
+        return self.surrogate
+
+
+def as_builder(surrogate: object) -> Builder:
+    """A builder from a builder or from a surrogate; anything else is an error in words."""
+    if isinstance(surrogate, Builder):
+        return surrogate
+    if isinstance(surrogate, Surrogate):
+        return Given(surrogate)
+    raise TypeError(
+        "expected a surrogate: an object with log_prob(x) and score(x), or one of steinbox.surrogates; "
+        f"got {type(surrogate).__name__}"
+    )
+
+
+def evaluate(surrogate: Surrogate, x: Array) -> tuple[Array, Array]:
+    """Values and scores at ``x``, with the shapes checked: the surrogate may be the user's own."""
+    log_prob = np.asarray(surrogate.log_prob(x), dtype=np.float64)
+    score = np.asarray(surrogate.score(x), dtype=np.float64)
+    if log_prob.shape != (len(x),):
+        raise ValueError(f"expected the surrogate's log_prob to have shape ({len(x)},), got {log_prob.shape}")
+    if score.shape != x.shape:
+        raise ValueError(f"expected the surrogate's score to have shape {x.shape}, got {score.shape}")
+    return log_prob, score

@@ -1,0 +1,59 @@
+r"""The paper's surrogate: a kernel curve through the values of the target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from steinbox.bandwidth import Rule, as_rule
+from steinbox.kernels import RBF, Kernel
+from steinbox.pairwise import log_kernel_expansion
+from steinbox.types import Array
+
+
+@dataclass(frozen=True)
+class KernelCurve:
+    r"""Builds the kernel curve of Algorithm 3,
+
+    .. math:: \rho_{t+1}(x) \propto \sum_j p_{t+1}(x_j) k_\rho(x_j, x),
+
+    in the log domain. Its smoothing kernel :math:`k_\rho` may have another bandwidth than the kernel of the update.
+
+    It interpolates p itself, so that away from the best particles it is nearly flat or tiny, and in many dimensions the
+    weights :math:`\rho/p` degenerate; :class:`steinbox.surrogates.Interpolant` does not.
+
+    Parameters
+    ----------
+    bandwidth : float, str or function
+        See :mod:`steinbox.bandwidth`; the paper's rule if not given.
+    kernel : Kernel
+    """
+
+    bandwidth: float | str | Rule = "paper"
+    kernel: Kernel = field(default_factory=RBF)
+    num_history: int = 0
+
+    def build(self, points: Array, log_target: Array, num_current: int) -> KernelCurveSurrogate:
+        inside = np.isfinite(log_target)
+        bandwidth = as_rule(self.bandwidth)(points[:num_current])
+        return KernelCurveSurrogate(points[inside], log_target[inside], self.kernel, bandwidth)
+
+
+@dataclass(frozen=True, eq=False)
+class KernelCurveSurrogate:
+    r"""The curve :math:`\sum_j e^{v_j} k_\rho(x_j, x)` for centres :math:`x_j` and log-values :math:`v_j`."""
+
+    centres: Array
+    log_values: Array
+    kernel: Kernel
+    bandwidth: float
+
+    def log_prob(self, x: Array) -> Array:
+        return self._expansion(x)[0]
+
+    def score(self, x: Array) -> Array:
+        return self._expansion(x)[1]
+
+    def _expansion(self, x: Array) -> tuple[Array, Array]:
+        return log_kernel_expansion(x, self.centres, self.log_values, self.kernel, self.bandwidth)

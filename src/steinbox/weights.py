@@ -1,0 +1,43 @@
+"""Importance weights: kept as logarithms everywhere, normalised only here."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import logsumexp
+
+from steinbox.types import Array
+
+
+def normalize(log_weights: Array) -> Array:
+    r"""Self-normalised weights :math:`w_j / \sum_l w_l` from their logarithms.
+
+    A constant added to all of ``log_weights`` changes nothing, which is why neither the target nor the
+    surrogate needs its normaliser (the factor :math:`Z_t` of Algorithm 1 in Han & Liu, 2018).
+
+    Parameters
+    ----------
+    log_weights : (n,) array
+        May hold −inf (no weight), but not only −inf.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> normalize(np.log([1.0, 3.0])).round(2)
+    array([0.25, 0.75])
+    """
+    total = logsumexp(log_weights)
+    if not np.isfinite(total):
+        raise ValueError("expected at least one finite log-weight and none that is NaN or +inf")
+    return np.exp(log_weights - total)
+
+
+def effective_sample_size(weights: Array) -> float:
+    r"""Kish's effective sample size :math:`(\sum_j w_j)^2 / \sum_j w_j^2`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> effective_sample_size(np.array([0.5, 0.5, 0.0]))
+    2.0
+    """
+    return float(weights.sum() ** 2 / (weights @ weights))
