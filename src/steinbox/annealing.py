@@ -11,12 +11,12 @@ from steinbox.types import Array
 
 @dataclass(frozen=True)
 class Schedule:
-    r"""Temperatures :math:`0 < \alpha_1 \le \dots \le \alpha_T = 1` with ``steps_per_temperature`` steps at each.
+    r"""Temperatures :math:`0 < \alpha_1 \le \dots \le \alpha_T = 1` set beforehand,
 
     .. math:: \alpha_l = \min\big(1, (l / (f L))^{\text{power}}\big), \qquad l = 1, \dots, L,
 
-    where L is the number of temperatures that fit into the run. The paper's schedule is ``Schedule(fraction=1)``; the
-    last ``1 - fraction`` of the run then refines the particles at the target itself.
+    where L is the number of temperatures that fit into the run. ``Schedule(fraction=1, power=1)`` is
+    linear to the last step; otherwise the last ``1 - fraction`` of the run refines the particles at the target itself.
 
     Parameters
     ----------
@@ -29,14 +29,13 @@ class Schedule:
 
     Examples
     --------
-    >>> Schedule(fraction=0.5)(iteration=0, num_iterations=4)
-    0.5
-    >>> [Schedule(fraction=1, steps_per_temperature=2)(t, 4) for t in range(4)]
+    >>> schedule = Schedule(fraction=1, power=1, steps_per_temperature=2)
+    >>> [schedule(iteration, num_iterations=4) for iteration in range(4)]
     [0.5, 0.5, 1.0, 1.0]
     """
 
-    fraction: float = 0.5
-    power: float = 1.0
+    fraction: float = 0.6
+    power: float = 2.0
     steps_per_temperature: int = 1
 
     def __post_init__(self) -> None:
@@ -48,7 +47,7 @@ class Schedule:
             raise ValueError(f"Schedule expects at least one step per temperature, got {self.steps_per_temperature}")
 
     def __call__(self, iteration: int, num_iterations: int) -> float:
-        """The temperature of the target at this iteration (0-based) of so many."""
+        """The temperature that this iteration (0-based) of so many aims at."""
         num_temperatures = max(1, num_iterations // self.steps_per_temperature)
         index = iteration // self.steps_per_temperature + 1
         return float(min(1.0, (index / (self.fraction * num_temperatures)) ** self.power))

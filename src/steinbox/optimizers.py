@@ -69,7 +69,7 @@ class CosineDecay:
 
     def __call__(self, progress: float) -> float:
         part = float(np.clip((progress - self.start) / (1 - self.start), 0, 1))
-        return self.final + (1 - self.final) * (1 + np.cos(np.pi * part)) / 2
+        return float(self.final + (1 - self.final) * (1 + np.cos(np.pi * part)) / 2)
 
 
 @dataclass(frozen=True)

@@ -48,14 +48,14 @@ class GFSVGD(SteinSampler):
     def num_history(self) -> int:
         return as_builder(self.surrogate).num_history
 
-    def log_target(self, state: SteinState, points: Array, log_prob: Array) -> Array:
+    def log_target(self, points: Array, log_prob: Array, temperature: float) -> Array:
         """The log-density that this iteration aims at, from the target's values at the points."""
         return log_prob
 
-    def force(self, state: SteinState, points: Array, evaluation: Evaluation) -> Force:
+    def force(self, state: SteinState, points: Array, evaluation: Evaluation, temperature: float) -> Force:
         all_points = np.concatenate([points, state.history])
         all_log_prob = np.concatenate([evaluation.log_prob, state.history_log_prob])
-        log_target = self.log_target(state, all_points, all_log_prob)
+        log_target = self.log_target(all_points, all_log_prob, temperature)
         surrogate = as_builder(self.surrogate).build(all_points, log_target, len(points))
         log_surrogate, score = evaluate(surrogate, points)
         return Force(score, log_importance_weights(log_surrogate, log_target[: len(points)]))

@@ -10,7 +10,7 @@ A subclass says only what drives the particles: the target's own score, or a sur
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Self
 
 import numpy as np
@@ -37,6 +37,7 @@ class SteinState:
     history: Array
     history_log_prob: Array
     optimizer: OptimizerState
+    temperature: float
     iteration: int
     num_iterations: int
     movement: float
@@ -101,7 +102,7 @@ class SteinSampler(ABC):
         return 1.0
 
     @abstractmethod
-    def force(self, state: SteinState, points: Array, evaluation: Evaluation) -> Force:
+    def force(self, state: SteinState, points: Array, evaluation: Evaluation, temperature: float) -> Force:
         """What drives the particles at this iteration."""
 
     # -- ask, tell -----------------------------------------------------------------------------------------------------
@@ -130,6 +131,7 @@ class SteinSampler(ABC):
             history=np.empty((0, dimension)),
             history_log_prob=np.empty(0),
             optimizer=self.optimizer.start(particles.shape),
+            temperature=0.0,
             iteration=0,
             num_iterations=min(affordable, self.num_iterations or affordable),
             movement=np.inf,
@@ -144,7 +146,8 @@ class SteinSampler(ABC):
     ) -> tuple[SteinState, Info]:
         """One move along the Stein direction."""
         progress = self.progress(state)
-        force = self.force(state, points, evaluation)
+        temperature = self.temperature(state)
+        force = self.force(state, points, evaluation, temperature)
         weights = normalize(force.log_weights)
         coordinates = self.coordinates.fit(points)
         z = coordinates.forward(points)
@@ -154,40 +157,31 @@ class SteinSampler(ABC):
         step, optimizer = self.optimizer.step(direction, state.optimizer, progress)
         movement = float(np.sqrt(np.mean(step**2)))
         info = {
-            "temperature": self.temperature(state),
+            "temperature": temperature,
             "bandwidth": bandwidth,
             "effective_sample_size": effective_sample_size(weights),
             "step_size": self.optimizer.step_size(progress),
             "movement": movement,
             "mean_log_prob": _finite_mean(evaluation.log_prob),
         }
-        return self._advance(state, points, evaluation, coordinates.displace(points, step), optimizer, movement), info
-
-    def _advance(
-        self,
-        state: SteinState,
-        points: Array,
-        evaluation: Evaluation,
-        next_particles: Array,
-        optimizer: OptimizerState,
-        movement: float,
-    ) -> SteinState:
         kept = self.num_history * len(points)
-        return replace(
-            state,
+        new_state = SteinState(
             particles=points,
             log_prob=evaluation.log_prob,
-            next_particles=next_particles,
+            next_particles=coordinates.displace(points, step),
             history=np.concatenate([points, state.history])[:kept],
             history_log_prob=np.concatenate([evaluation.log_prob, state.history_log_prob])[:kept],
             optimizer=optimizer,
+            temperature=temperature,
             iteration=state.iteration + 1,
+            num_iterations=state.num_iterations,
             movement=movement,
         )
+        return new_state, info
 
     def converged(self, state: SteinState) -> bool:
         """Whether the particles stand still at the target itself."""
-        return self.temperature(state) == 1.0 and state.movement < self.tolerance
+        return state.temperature == 1.0 and state.movement < self.tolerance
 
     def finished(self, state: SteinState) -> bool:
         """Whether the particles after the last planned move have been evaluated."""

@@ -33,7 +33,7 @@ class SVGD(SteinSampler):
     def needs_score(self) -> bool:
         return True
 
-    def force(self, state: SteinState, points: Array, evaluation: Evaluation) -> Force:
+    def force(self, state: SteinState, points: Array, evaluation: Evaluation, temperature: float) -> Force:
         return Force(target_score(evaluation), support_log_weights(evaluation))
 
 

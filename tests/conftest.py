@@ -1,0 +1,9 @@
+"""Fixtures that every test may use."""
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(20180)
