@@ -49,7 +49,9 @@ def test_draws_have_the_stated_moments(name, rng):
     draws = distribution.sample(200_000, rng)
     scale = np.sqrt(np.diag(distribution.cov))
     np.testing.assert_allclose(draws.mean(axis=0) / scale, distribution.mean / scale, atol=5 / np.sqrt(200_000))
-    np.testing.assert_allclose(np.cov(draws.T) / np.outer(scale, scale), distribution.cov / np.outer(scale, scale), atol=0.03)
+    np.testing.assert_allclose(
+        np.cov(draws.T) / np.outer(scale, scale), distribution.cov / np.outer(scale, scale), atol=0.03
+    )
 
 
 def test_paper_gmm_is_the_paper_s():

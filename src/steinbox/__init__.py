@@ -8,7 +8,7 @@ from steinbox.gaussian import Gaussian
 from steinbox.mixtures import GaussianMixture
 from steinbox.result import Result
 from steinbox.sample import sample
-from steinbox.samplers import SVGD, AnnealedGFSVGD, AnnealedSVGD, GFSVGD
+from steinbox.samplers import GFSVGD, SVGD, AnnealedGFSVGD, AnnealedSVGD
 from steinbox.status import Status
 
 __version__ = "0.1.0"

@@ -1,7 +1,7 @@
 r"""Rules for the bandwidth h of :math:`\exp(-\|x - y\|^2 / h)`, each named after its source.
 
-Four things are called "the median heuristic" in the literature. Here the median is always that of the n(n−1)/2 distances
-between different particles, and the rules differ only in the factor :math:`c = h / \mathrm{med}^2`:
+Four things are called "the median heuristic" in the literature. Here the median is always that of the n(n−1)/2
+distances between different particles, and the rules differ only in the factor :math:`c = h / \mathrm{med}^2`:
 
 ============  ======================  ==============================================
 rule          c                       source
@@ -52,6 +52,7 @@ class Median:
     >>> import numpy as np
     >>> Median(factor=0.5)(np.array([[0.0], [1.0], [3.0]]))
     2.0
+
     """
 
     factor: float = 1.0
@@ -95,6 +96,7 @@ def as_rule(bandwidth: float | str | Rule) -> Rule:
     --------
     >>> as_rule("paper"), as_rule(2)
     (Paper(), Fixed(bandwidth=2.0))
+
     """
     if isinstance(bandwidth, str):
         if bandwidth not in _RULES:

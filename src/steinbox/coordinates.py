@@ -1,8 +1,8 @@
 r"""Linear coordinates :math:`z = R^{-1}(x - m)` in which particles have a comparable spread.
 
-A kernel :math:`\exp(-\|z - z'\|^2/h)` in these coordinates is one with the metric :math:`(R R^\top)^{-1}` in the user's,
-and a Stein step there is a preconditioned step here (Wang et al., 2019). It is what lets one learning rate and one
-bandwidth serve parameters in metres and in parts per million.
+A kernel :math:`\exp(-\|z - z'\|^2/h)` in these coordinates is one with the metric :math:`(R R^\top)^{-1}` in the
+user's, and a Stein step there is a preconditioned step here (Wang et al., 2019). It is what lets one learning rate and
+one bandwidth serve parameters in metres and in parts per million.
 """
 
 from __future__ import annotations
@@ -80,6 +80,7 @@ class Whitened:
     >>> np.cov(Whitened().fit(x).forward(x).T).round(1) + 0.0
     array([[1., 0.],
            [0., 1.]])
+
     """
 
     def fit(self, x: Array) -> Affine:
@@ -96,4 +97,5 @@ class Whitened:
 def _positive_std(x: Array) -> Array:
     """Standard deviations, those that vanish replaced by a tiny one, so that a map always exists."""
     scales = x.std(axis=0)
-    return np.maximum(scales, 1e-8 * max(float(scales.max()), float(np.finfo(np.float64).tiny) ** 0.5))
+    smallest = 1e-8 * max(float(scales.max()), float(np.finfo(np.float64).tiny) ** 0.5)
+    return np.asarray(np.maximum(scales, smallest))

@@ -40,8 +40,9 @@ def stein_direction(
     >>> from steinbox.kernels import RBF
     >>> x = np.array([[-1.0], [1.0]])
     >>> stein_direction(x, score=-x, weights=np.array([0.5, 0.5]), kernel=RBF(), bandwidth=4.0).round(3)
-    array([[0.132],
+    array([[ 0.132],
            [-0.132]])
+
     """
     score = np.where(weights[:, None] > 0, score, 0.0)
     return stein_sums(x, score, weights, kernel, bandwidth, repulsion)

@@ -45,8 +45,8 @@ class Failure:
 class Evaluator:
     """Evaluates batches of points, at most ``max_evals`` of them in all.
 
-    A call that raises, or returns NaN, +inf or something that is no real number, makes that one point *failed*; the rest
-    of the batch is unharmed. A vectorised function that raises is called again row by row to find the culprits.
+    A call that raises, or returns NaN, +inf or something that is no real number, makes that one point *failed*; the
+    rest of the batch is unharmed. A vectorised function that raises is called again row by row to find the culprits.
 
     Parameters
     ----------
@@ -54,6 +54,7 @@ class Evaluator:
         ``(d,) -> float``, or ``(n, d) -> (n,)`` if ``vectorized``.
     score : callable, optional
         ``(d,) -> (d,)``, or ``(n, d) -> (n, d)``.
+
     """
 
     def __init__(self, log_prob: Function, *, score: Function | None, vectorized: bool, max_evals: int) -> None:
@@ -86,7 +87,8 @@ class Evaluator:
         """Turn a batch in which nothing worked into an error that shows the user's own."""
         if evaluation.failed.all():
             raise TargetError(
-                f"all {len(evaluation.failed)} evaluations of the first batch failed; the first one {self.first_failure}"
+                f"all {len(evaluation.failed)} evaluations of the first batch failed; "
+                f"the first one {self.first_failure}"
             ) from self._first_exception
 
     def _values(self, points: Array) -> tuple[Array, list[str | None]]:
@@ -118,7 +120,8 @@ class Evaluator:
         if batch.shape != expected:
             raise ValueError(
                 f"expected {name} to return shape {expected} for points of shape {points.shape} (vectorized=True), "
-                f"got {batch.shape}" + (". Is it a function of one point? Then leave vectorized=False." if not row_shape else "")
+                f"got {batch.shape}"
+                + (". Is it a function of one point? Then leave vectorized=False." if not row_shape else "")
             )
         return list(batch)
 
@@ -170,13 +173,16 @@ def _judge_score(outcome: object, dimension: int) -> tuple[Array, str | None]:
 
 
 def _describe_exception(error: Exception) -> str:
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__}: {error} (line {last.lineno} of {last.filename})"
+    """What was raised, and the deepest line of the user's own file on the way there."""
+    frames = traceback.extract_tb(error.__traceback__)[1:]  # the first is the call in this file
+    theirs = [frame for frame in frames if frame.filename == frames[0].filename]
+    where = f" (line {theirs[-1].lineno} of {theirs[-1].filename})" if theirs else ""
+    return f"{type(error).__name__}: {error}{where}"
 
 
 def _show(outcome: object) -> str:
     shape = getattr(outcome, "shape", None)
     if shape not in (None, ()):
-        return f"an array of shape {tuple(shape)}"  # type: ignore[arg-type]
+        return f"an array of shape {tuple(shape)}"
     text = repr(outcome)
     return f"{text if len(text) < 60 else text[:57] + '...'} ({type(outcome).__name__})"

@@ -38,6 +38,7 @@ class Gaussian:
            [0., 4.]])
     >>> gaussian.score(np.array([[2.0, 1.0]]))
     array([[-0.5, -0. ]])
+
     """
 
     mean: Array
@@ -66,6 +67,7 @@ class Gaussian:
             Normalised; equal if not given.
         covariance : {"full", "diagonal", "isotropic"}
             A full covariance is shrunk towards its diagonal by d / (d + n): with few points the raw one is singular.
+
         """
         num_points, dimension = points.shape
         weights = np.full(num_points, 1 / num_points) if weights is None else weights
@@ -93,9 +95,7 @@ class Gaussian:
         """Normalised log-density at the rows of ``x``."""
         standard = self._standardize(x)
         log_determinant = np.log(np.diag(self._root)).sum()
-        return np.asarray(
-            -0.5 * (standard**2).sum(axis=0) - log_determinant - 0.5 * self.dimension * np.log(2 * np.pi)
-        )
+        return np.asarray(-0.5 * (standard**2).sum(axis=0) - log_determinant - 0.5 * self.dimension * np.log(2 * np.pi))
 
     def score(self, x: Array) -> Array:
         r"""The gradient :math:`-\Sigma^{-1}(x - \mu)` of the log-density at the rows of ``x``."""
@@ -119,18 +119,18 @@ def _covariance(dimension: int, std: npt.ArrayLike | None, cov: npt.ArrayLike | 
         return np.diag(np.broadcast_to(std, dimension) ** 2)
     cov = np.asarray(cov, dtype=np.float64)
     if cov.shape != (dimension, dimension) or not np.all(np.isfinite(cov)) or not np.allclose(cov, cov.T):
-        raise ValueError(
-            f"Gaussian expects a symmetric cov of shape ({dimension}, {dimension}), got {_describe(cov)}"
-        )
+        raise ValueError(f"Gaussian expects a symmetric cov of shape ({dimension}, {dimension}), got {_describe(cov)}")
     return cov
 
 
 def _cholesky(covariance: Array) -> Array:
     try:
-        return np.linalg.cholesky(covariance)
+        return np.asarray(np.linalg.cholesky(covariance), dtype=np.float64)
     except np.linalg.LinAlgError:
         smallest = np.linalg.eigvalsh(covariance)[0]
-        raise ValueError(f"Gaussian expects a positive definite cov; its smallest eigenvalue is {smallest:.3g}") from None
+        raise ValueError(
+            f"Gaussian expects a positive definite cov; its smallest eigenvalue is {smallest:.3g}"
+        ) from None
 
 
 def _describe(values: Array) -> str:

@@ -67,7 +67,7 @@ class ScipyIndependent:
         return np.column_stack([marginal.rvs(size=num_points, random_state=rng) for marginal in self.marginals])
 
     def log_prob(self, x: Array) -> Array:
-        return np.sum([marginal.logpdf(x[:, k]) for k, marginal in enumerate(self.marginals)], axis=0)
+        return np.asarray(np.sum([marginal.logpdf(x[:, k]) for k, marginal in enumerate(self.marginals)], axis=0))
 
     def score(self, x: Array) -> Array:
         return _central_differences(self.log_prob, x)
@@ -113,7 +113,9 @@ def _from_frozen(frozen: Any) -> Initial:
 
 
 def _checked_particles(initial: object) -> Array:
-    expected = "expected `initial` to be sb.Gaussian(...), a scipy.stats distribution, a list of them, or an (n, d) array"
+    expected = (
+        "expected `initial` to be sb.Gaussian(...), a scipy.stats distribution, a list of them, or an (n, d) array"
+    )
     try:
         particles = np.array(initial, dtype=np.float64, order="C")
     except (TypeError, ValueError):

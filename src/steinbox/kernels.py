@@ -48,6 +48,7 @@ class RBF:
     >>> import numpy as np
     >>> RBF().value(np.array([0.0, np.log(2.0)]))
     array([1. , 0.5])
+
     """
 
     def value(self, u: Array) -> Array:
@@ -75,6 +76,7 @@ class IMQ:
     >>> import numpy as np
     >>> IMQ().value(np.array([0.0, 3.0]))
     array([1. , 0.5])
+
     """
 
     exponent: float = -0.5

@@ -49,7 +49,7 @@ def run(
     """Run the sampler from these particles until it is done, the budget is spent or somebody stops it.
 
     Whatever stops it after the first batch, the state of the last complete iteration is a valid answer and is returned.
-    Nothing can be returned before that: a first batch in which all evaluations fail, or lie outside the support, raises.
+    Nothing can be returned before that: a first batch in which all evaluations fail or lie outside the support raises.
     """
     state = sampler.start(particles, evaluator.num_remaining, rng)
     trace: list[Info] = []
@@ -116,4 +116,5 @@ def _call_back(
         max_evals=evaluator.max_evals,
         progress=sampler.progress(state),
     )
-    return any([callback(iteration) is True for callback in callbacks])
+    answers = [callback(iteration) for callback in callbacks]
+    return any(answer is True for answer in answers)

@@ -29,6 +29,7 @@ class GaussianMixture:
     >>> mixture = GaussianMixture([Gaussian(-3.0, std=1.0), Gaussian(3.0, std=1.0)], weights=[1, 3])
     >>> mixture.mean, mixture.score(np.array([[3.0]])).round(6)
     (array([1.5]), array([[-0.]]))
+
     """
 
     components: tuple[Gaussian, ...]
@@ -70,7 +71,7 @@ class GaussianMixture:
         log_terms = self._log_terms(x)
         responsibilities = np.exp(log_terms - logsumexp(log_terms, axis=0))
         scores = np.stack([component.score(x) for component in self.components])
-        return np.einsum("kn,knd->nd", responsibilities, scores)
+        return np.asarray(np.einsum("kn,knd->nd", responsibilities, scores))
 
     def sample(self, num_points: int, rng: np.random.Generator) -> Array:
         """Independent draws, (num_points, d)."""

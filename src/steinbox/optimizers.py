@@ -2,8 +2,9 @@ r"""Steps along the Stein direction: Adam, Adagrad and plain steps, as init / up
 
 Adaptive optimisers divide a step by a running root mean square of past directions. Over what that mean is taken matters
 here: per coordinate (the usual Adam) every coordinate of every particle moves at full speed, even where its force is
-only noise, and isolated particles that feel nothing but a faint repulsion run away. ``normalization`` takes the mean over
-each particle's coordinates (``"particle"``) or over all particles (``"shared"``), which keeps the forces' proportions.
+only noise, and isolated particles that feel nothing but a faint repulsion run away. ``normalization`` takes the mean
+over each particle's coordinates (``"particle"``) or over all particles (``"shared"``), which keeps the proportions of
+the forces.
 """
 
 from __future__ import annotations
@@ -62,6 +63,7 @@ class CosineDecay:
     >>> decay = CosineDecay(start=0.5)
     >>> decay(0.2), round(decay(0.75), 2), decay(1.0)
     (1.0, 0.5, 0.0)
+
     """
 
     start: float = 0.0
@@ -97,8 +99,9 @@ class Plain:
 class Adam:
     r"""Adam (Kingma & Ba, 2015), the paper's optimiser:
 
-    .. math:: m \leftarrow \beta_1 m + (1 - \beta_1) \phi, \quad v \leftarrow \beta_2 v + (1 - \beta_2) \overline{\phi^2},
-              \quad x \leftarrow x + \epsilon\, \hat m / (\sqrt{\hat v} + \eta),
+    .. math:: m \leftarrow \beta_1 m + (1 - \beta_1) \phi, \quad
+              v \leftarrow \beta_2 v + (1 - \beta_2) \overline{\phi^2}, \quad
+              x \leftarrow x + \epsilon\, \hat m / (\sqrt{\hat v} + \eta),
 
     with the bar over the square meaning the mean that ``normalization`` names.
 
@@ -109,6 +112,7 @@ class Adam:
     >>> step, state = adam.step(np.array([[3.0, -1e-3]]), adam.start((1, 2)), progress=0.0)
     >>> step.round(3)
     array([[ 0.1, -0.1]])
+
     """
 
     learning_rate: float = 0.1
@@ -143,7 +147,8 @@ class Adam:
 class Adagrad:
     r"""Adagrad with a decaying mean, as in the original SVGD code:
 
-    .. math:: v \leftarrow \beta v + (1 - \beta) \overline{\phi^2}, \qquad x \leftarrow x + \epsilon\, \phi / (\sqrt v + \eta),
+    .. math:: v \leftarrow \beta v + (1 - \beta) \overline{\phi^2}, \qquad
+              x \leftarrow x + \epsilon\, \phi / (\sqrt v + \eta),
 
     where v starts as the first :math:`\overline{\phi^2}`.
     """

@@ -29,6 +29,7 @@ def squared_distances(x: Array, y: Array) -> Array:
     >>> import numpy as np
     >>> squared_distances(np.array([[3.0, 4.0]]), np.array([[0.0, 0.0], [3.0, 0.0]]))
     array([[25., 16.]])
+
     """
     centre = y.mean(axis=0)
     return _centred_squared_distances(x - centre, y - centre)
@@ -65,6 +66,7 @@ def median_squared_distance(x: Array) -> float:
     >>> import numpy as np
     >>> median_squared_distance(np.array([[0.0], [1.0], [3.0]]))
     4.0
+
     """
     num_points = len(x)
     if num_points > _EXACT_MEDIAN_PAIRS:
@@ -107,6 +109,7 @@ def stein_sums(
         The h in :math:`u`.
     repulsion : float
         The factor c of the repulsive term.
+
     """
     x = x - x.mean(axis=0)
     driving = weights[:, None] * np.column_stack([score, np.zeros(len(x))])
@@ -150,6 +153,7 @@ def kernel_expansion(
     -------
     values : (n,) array
     gradients : (n, d) array
+
     """
     origin = centres.mean(axis=0)
     x, centres = x - origin, centres - origin

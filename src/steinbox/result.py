@@ -44,6 +44,7 @@ class Result:
         The method and its settings, in words and numbers.
     version : str
         Of steinbox.
+
     """
 
     particles: Array
@@ -72,9 +73,7 @@ class Result:
 
     def summary(self) -> Summary:
         """Mean, standard deviation and quantiles of every parameter; print it."""
-        quantiles = np.quantile(
-            self.particles, _QUANTILES, axis=0, weights=self.weights, method="inverted_cdf"
-        )
+        quantiles = np.quantile(self.particles, _QUANTILES, axis=0, weights=self.weights, method="inverted_cdf")
         return Summary(self.names, self.mean, np.sqrt(np.diag(self.cov)), np.asarray(quantiles))
 
     def save(self, path: str | Path) -> Path:
@@ -106,7 +105,9 @@ class Result:
             header = json.loads(str(arrays.pop("header")))
             if header.pop("format") != _FORMAT:
                 raise ValueError("it is of another format")
-            trace = {name.removeprefix("trace/"): arrays.pop(name) for name in list(arrays) if name.startswith("trace/")}
+            trace = {
+                name.removeprefix("trace/"): arrays.pop(name) for name in list(arrays) if name.startswith("trace/")
+            }
             header |= {"names": tuple(header["names"]), "status": Status[header["status"]]}
             return cls(trace=trace, **arrays, **header)
         except FileNotFoundError:
@@ -141,15 +142,14 @@ class Summary:
     def rows(self) -> list[tuple[str, ...]]:
         """The table's cells as text."""
         numbers = np.column_stack([self.mean, self.sd, self.quantiles.T])
-        return [
-            (name, *(f"{value:.4g}" for value in row)) for name, row in zip(self.names, numbers, strict=True)
-        ]
+        return [(name, *(f"{value:.4g}" for value in row)) for name, row in zip(self.names, numbers, strict=True)]
 
     def __str__(self) -> str:
         table = [self.columns, *self.rows]
         widths = [max(len(row[k]) for row in table) for k in range(len(self.columns))]
         return "\n".join(
-            row[0].ljust(widths[0]) + "".join(f"  {cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True))
+            row[0].ljust(widths[0])
+            + "".join(f"  {cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True))
             for row in table
         )
 

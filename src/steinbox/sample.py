@@ -73,8 +73,10 @@ def sample(
     >>> import steinbox as sb
     >>> def log_prob(x):
     ...     return -0.5 * (x[0] ** 2 + (x[1] - x[0]) ** 2)
-    >>> sb.sample(log_prob, sb.Gaussian([0.0, 0.0], std=3.0), num_particles=50, max_evals=2_000, seed=0)
-    <steinbox.Result: 50 particles in 2 dimensions, 2,000 evaluations, AnnealedGFSVGD. All planned iterations were done.>
+    >>> result = sb.sample(log_prob, sb.Gaussian([0.0, 0.0], std=3.0), num_particles=50, max_evals=2_000, seed=0)
+    >>> result.particles.shape, result.num_evals, str(result.status)
+    ((50, 2), 2000, 'All planned iterations were done.')
+
     """
     method = AnnealedGFSVGD() if method is None else method
     _check_functions(log_prob, score, method)

@@ -24,7 +24,8 @@ def mmd(
 ) -> float:
     r"""Maximum mean discrepancy (Gretton et al., 2012) between particles x and a reference sample y,
 
-    .. math:: \mathrm{MMD}^2 = \sum_{ij} a_i a_j k(x_i, x_j) - 2 \sum_{ij} a_i b_j k(x_i, y_j) + \sum_{ij} b_i b_j k(y_i, y_j).
+    .. math:: \mathrm{MMD}^2 = \sum_{ij} a_i a_j k(x_i, x_j) - 2 \sum_{ij} a_i b_j k(x_i, y_j)
+              + \sum_{ij} b_i b_j k(y_i, y_j).
 
     Returns its square root. The bandwidth comes from ``y`` alone, so that all methods compared with one reference are
     compared with one kernel.
@@ -49,6 +50,7 @@ def mmd(
     >>> y = rng.standard_normal((1000, 2))
     >>> mmd(rng.standard_normal((1000, 2)), y) < 0.1 < mmd(rng.standard_normal((1000, 2)) + 1, y)
     True
+
     """
     x, y = _checked("x", x), _checked("y", y)
     if x.shape[1] != y.shape[1]:

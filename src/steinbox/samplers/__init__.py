@@ -6,4 +6,4 @@ from steinbox.samplers.base import Sampler
 from steinbox.samplers.gf_svgd import GFSVGD
 from steinbox.samplers.svgd import SVGD
 
-__all__ = ["SVGD", "AnnealedGFSVGD", "AnnealedSVGD", "GFSVGD", "Sampler"]
+__all__ = ["GFSVGD", "SVGD", "AnnealedGFSVGD", "AnnealedSVGD", "Sampler"]

@@ -25,8 +25,8 @@ class GFSVGD(SteinSampler):
     Parameters
     ----------
     surrogate : Surrogate or Builder
-        A fixed :math:`\rho`, any object with ``log_prob(x)`` and ``score(x)``, or one of :mod:`steinbox.surrogates` that
-        is rebuilt from the target's values at every step.
+        A fixed :math:`\rho`, any object with ``log_prob(x)`` and ``score(x)``, or one of :mod:`steinbox.surrogates`
+        that is rebuilt from the target's values at every step.
 
     Examples
     --------
@@ -36,6 +36,7 @@ class GFSVGD(SteinSampler):
     ...                    method=sb.GFSVGD(surrogate=sb.Gaussian([0.0, 0.0], std=1.7), num_iterations=200))
     >>> np.abs(result.particles.mean(axis=0) - 1).max() < 0.1
     np.True_
+
     """
 
     surrogate: Surrogate | Builder = field(default_factory=Interpolant)
@@ -53,12 +54,14 @@ class GFSVGD(SteinSampler):
         return log_prob
 
     def force(self, state: SteinState, points: Array, evaluation: Evaluation, temperature: float) -> Force:
-        all_points = np.concatenate([points, state.history])
-        all_log_prob = np.concatenate([evaluation.log_prob, state.history_log_prob])
-        log_target = self.log_target(all_points, all_log_prob, temperature)
-        surrogate = as_builder(self.surrogate).build(all_points, log_target, len(points))
+        worked = ~evaluation.failed
+        known = np.concatenate([points[worked], state.history])
+        log_prob = np.concatenate([evaluation.log_prob[worked], state.history_log_prob])
+        log_target = self.log_target(known, log_prob, temperature)
+        surrogate = as_builder(self.surrogate).build(known, log_target, int(worked.sum()))
         log_surrogate, score = evaluate(surrogate, points)
-        return Force(score, log_importance_weights(log_surrogate, log_target[: len(points)]))
+        current = self.log_target(points, evaluation.log_prob, temperature)
+        return Force(score, log_importance_weights(log_surrogate, current))
 
 
 def log_importance_weights(log_surrogate: Array, log_target: Array) -> Array:

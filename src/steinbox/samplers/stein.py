@@ -22,6 +22,7 @@ from steinbox.evaluate import Evaluation
 from steinbox.initial import Initial
 from steinbox.kernels import RBF, Kernel
 from steinbox.optimizers import Adam, CosineDecay, Optimizer, OptimizerState
+from steinbox.pairwise import squared_distances
 from steinbox.samplers.base import Draws, Info
 from steinbox.types import Array
 from steinbox.weights import effective_sample_size, normalize
@@ -69,11 +70,12 @@ class SteinSampler(ABC):
     kernel : Kernel
     tolerance : float
         Stop when the root mean square step, in units of ``coordinates`` and at full temperature, falls below it.
+
     """
 
     num_iterations: int | None = None
     bandwidth: float | str | Rule = field(default_factory=Median)
-    optimizer: Optimizer = field(default_factory=lambda: Adam(0.1, decay=CosineDecay(start=0.5)))
+    optimizer: Optimizer = field(default_factory=lambda: Adam(0.2, memory=0.99, decay=CosineDecay(start=0.5)))
     coordinates: Coordinates = field(default_factory=Whitened)
     kernel: Kernel = field(default_factory=RBF)
     tolerance: float = 0.0
@@ -121,8 +123,8 @@ class SteinSampler(ABC):
         affordable = max_evals // num_particles - 1
         if affordable < 1:
             raise ValueError(
-                f"a budget of max_evals={max_evals} pays no iteration: {num_particles} particles are evaluated before and "
-                f"after every move, so at least {2 * num_particles} evaluations are needed"
+                f"a budget of max_evals={max_evals} pays no iteration: {num_particles} particles are evaluated before "
+                f"and after every move, so at least {2 * num_particles} evaluations are needed"
             )
         return SteinState(
             particles=particles,
@@ -164,13 +166,13 @@ class SteinSampler(ABC):
             "movement": movement,
             "mean_log_prob": _finite_mean(evaluation.log_prob),
         }
-        kept = self.num_history * len(points)
+        kept, worked = self.num_history * len(points), ~evaluation.failed
         new_state = SteinState(
             particles=points,
             log_prob=evaluation.log_prob,
-            next_particles=coordinates.displace(points, step),
-            history=np.concatenate([points, state.history])[:kept],
-            history_log_prob=np.concatenate([evaluation.log_prob, state.history_log_prob])[:kept],
+            next_particles=_brought_back(points, coordinates.displace(points, step), evaluation),
+            history=np.concatenate([points[worked], state.history])[:kept],
+            history_log_prob=np.concatenate([evaluation.log_prob[worked], state.history_log_prob])[:kept],
             optimizer=optimizer,
             temperature=temperature,
             iteration=state.iteration + 1,
@@ -199,3 +201,15 @@ class SteinSampler(ABC):
 
 def _finite_mean(log_prob: Array) -> float:
     return float(log_prob[np.isfinite(log_prob)].mean())
+
+
+def _brought_back(points: Array, next_points: Array, evaluation: Evaluation) -> Array:
+    """A particle outside the support goes half-way to the nearest one inside; the others go where they were going."""
+    inside = np.isfinite(evaluation.log_prob)
+    outside = ~inside & ~evaluation.failed
+    if not outside.any():
+        return next_points
+    nearest = points[inside][squared_distances(points[outside], points[inside]).argmin(axis=1)]
+    brought_back = next_points.copy()
+    brought_back[outside] = (points[outside] + nearest) / 2
+    return brought_back

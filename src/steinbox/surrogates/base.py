@@ -12,7 +12,7 @@ from steinbox.types import Array
 
 @runtime_checkable
 class Surrogate(Protocol):
-    r"""Any :math:`\rho` with a log-density (up to a constant) and its gradient. Write your own: nothing else is needed."""
+    r"""Any :math:`\rho` with a log-density (up to a constant) and its gradient. Write your own if you like."""
 
     def log_prob(self, x: Array) -> Array:
         """Log-density at the rows of ``x``, shape (n,)."""
@@ -43,6 +43,7 @@ class Builder(Protocol):
             Values of the (annealed) log-target; −inf outside its support or where it failed.
         num_current : int
             How many of the points are current particles.
+
         """
         ...
 

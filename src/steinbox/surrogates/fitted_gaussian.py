@@ -21,6 +21,7 @@ class FittedGaussian:
     ----------
     covariance : {"full", "diagonal", "isotropic"}
     inflation : float
+
     """
 
     covariance: Covariance = "full"

@@ -27,8 +27,8 @@ class Interpolant:
     The length-scale is the most likely one of a few (profile marginal likelihood); the mean's coefficients are those of
     generalised least squares with a tiny ridge, so that d may exceed the number of points.
 
-    Points outside the support (−inf) are taught to the interpolant as a wall: they get a value ``wall`` below the lowest
-    finite one, which makes the score near them point inwards.
+    Points outside the support (−inf) are taught to the interpolant as a wall: they get a value ``wall`` below the
+    lowest finite one, which makes the score near them point inwards.
 
     Parameters
     ----------
@@ -45,14 +45,15 @@ class Interpolant:
         How many of them choose the length-scale.
     wall : float
         How far below the lowest finite value a point outside the support is placed, in nats.
+
     """
 
-    num_history: int = 3
+    num_history: int = 5
     length_scales: tuple[float, ...] = (1.0, 4.0, 16.0)
     nugget: float = 1e-6
     max_points: int = 1500
     num_selection_points: int = 300
-    wall: float = 5.0
+    wall: float = 1.0
     kernel: Kernel = field(default_factory=RBF)
 
     def build(self, points: Array, log_target: Array, num_current: int) -> InterpolantSurrogate:
@@ -65,10 +66,10 @@ class Interpolant:
         return InterpolantSurrogate(coordinates, z, coefficients, trend, self.kernel, bandwidth)
 
     def _best_bandwidth(self, z: Array, values: Array) -> float:
-        r"""The most likely :math:`2\ell^2`, judged on an evenly spread part of the points: it costs a tenth of the fit."""
+        r"""The most likely :math:`2\ell^2`, judged on an evenly spread part of the points."""
         stride = -(-len(z) // self.num_selection_points)
         z, values = z[::stride], values[::stride]
-        bandwidths = [2 * scale * z.shape[1] for scale in self.length_scales]
+        bandwidths = [float(2 * scale * z.shape[1]) for scale in self.length_scales]
         grams = (_gram(z, self.kernel, bandwidth, self.nugget) for bandwidth in bandwidths)
         likelihoods = [_log_likelihood(gram, _trend_features(z), values) for gram in grams]
         return bandwidths[int(np.argmax(likelihoods))]
@@ -121,7 +122,7 @@ def _generalized_least_squares(gram: Array, features: Array, values: Array) -> t
     normal = features.T @ solved
     moments, right_side = normal[:, :-1], normal[:, -1]
     moments[np.diag_indices_from(moments)] += _RIDGE * np.trace(moments) / len(moments)
-    trend = np.linalg.solve(moments, right_side)
+    trend = np.asarray(np.linalg.solve(moments, right_side), dtype=np.float64)
     coefficients = solved[:, -1] - solved[:, :-1] @ trend
     trend[0] += offset
     return trend, coefficients

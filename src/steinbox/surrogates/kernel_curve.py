@@ -28,6 +28,7 @@ class KernelCurve:
     bandwidth : float, str or function
         See :mod:`steinbox.bandwidth`; the paper's rule if not given.
     kernel : Kernel
+
     """
 
     bandwidth: float | str | Rule = "paper"

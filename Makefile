@@ -1,0 +1,49 @@
+# make demo and make test do all the set-up themselves, in a virtual environment of the project's own.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+
+.PHONY: demo test test-all check docs bench clean
+
+demo: $(VENV)/ready-user
+	$(BIN)/steinbox demo --out demo-output
+
+test: $(VENV)/ready-developer
+	$(BIN)/python -m pytest
+
+test-all: $(VENV)/ready-developer
+	$(BIN)/python -m pytest -m "slow or not slow"
+
+check: $(VENV)/ready-developer
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest README.md docs --no-header -q
+	$(BIN)/mkdocs build --strict --quiet
+
+docs: $(VENV)/ready-developer
+	$(BIN)/mkdocs build --strict
+
+bench: .venv-bench/ready
+	.venv-bench/bin/python benchmarks/svgd_step.py
+	.venv-bench/bin/python benchmarks/agf_accuracy.py
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/ready-user: pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[all]"
+	touch $@
+
+$(VENV)/ready-developer: $(VENV)/ready-user requirements-dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -r requirements-dev.txt
+	touch $@
+
+.venv-bench/ready: pyproject.toml benchmarks/requirements.txt
+	$(PYTHON) -m venv .venv-bench
+	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check -e . -r benchmarks/requirements.txt
+	touch $@
+
+clean:
+	rm -rf $(VENV) .venv-bench demo-output dist site

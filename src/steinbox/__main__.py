@@ -1,0 +1,5 @@
+"""``python -m steinbox``."""
+
+from steinbox.cli import main
+
+main()

@@ -1,0 +1,219 @@
+"""The command line: ``steinbox sample`` and ``steinbox demo``. A leaf: nothing imports it."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from types import ModuleType
+from typing import Annotated, Any, NoReturn
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+import steinbox as sb
+from steinbox.sample import DEFAULT_EVALS
+from steinbox.samplers import Sampler
+
+app = typer.Typer(
+    help="Particles from a distribution known only through the values of its log-density.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+_out, _err = Console(), Console(stderr=True)
+
+
+class Method(StrEnum):
+    """The methods by their names on the command line."""
+
+    annealed_gf_svgd = "annealed-gf-svgd"
+    gf_svgd = "gf-svgd"
+    annealed_svgd = "annealed-svgd"
+    svgd = "svgd"
+
+
+_METHODS: dict[Method, Callable[[], Sampler]] = {
+    Method.annealed_gf_svgd: sb.AnnealedGFSVGD,
+    Method.gf_svgd: sb.GFSVGD,
+    Method.annealed_svgd: sb.AnnealedSVGD,
+    Method.svgd: sb.SVGD,
+}
+
+
+@app.callback(invoke_without_command=True)
+def _root(version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False) -> None:
+    if version:
+        _out.print(f"steinbox {sb.__version__}")
+        raise typer.Exit
+
+
+@app.command()
+def sample(
+    model: Annotated[str, typer.Argument(help="The log-density: path/to/model.py:function.")],
+    initial: Annotated[
+        str | None,
+        typer.Option(
+            help="Where to start: 'mean=0,0 std=3', or a file of particles (.npy, .csv). Default: the file's `initial`."
+        ),
+    ] = None,
+    particles: Annotated[int | None, typer.Option(help="Number of particles (default 200).")] = None,
+    max_evals: Annotated[int, typer.Option(help="Budget of evaluations.")] = DEFAULT_EVALS,
+    method: Annotated[
+        Method, typer.Option(help="svgd and annealed-svgd need `score` in the file.")
+    ] = Method.annealed_gf_svgd,
+    vectorized: Annotated[bool, typer.Option("--vectorized", help="The function takes all points at once.")] = False,
+    out: Annotated[Path, typer.Option(help="Where to write the result (.npz).")] = Path("run.npz"),
+    seed: Annotated[int | None, typer.Option(help="Fixes all randomness.")] = None,
+    progress: Annotated[bool | None, typer.Option("--progress/--no-progress", help="Default: on a terminal.")] = None,
+) -> None:
+    """Draw particles from a log-density in a Python file.
+
+    The file may also define `initial`, `names` and `score`.
+    """
+    module, function = _load(model)
+    start = getattr(module, "initial", None) if initial is None else _parse_initial(initial)
+    if start is None:
+        _fail("no initial distribution: give --initial 'mean=0,0 std=3', or define `initial` in the file")
+    result = _run(
+        function,
+        start,
+        num_particles=particles,
+        max_evals=max_evals,
+        method=_METHODS[method](),
+        vectorized=vectorized,
+        score=getattr(module, "score", None),
+        names=getattr(module, "names", None),
+        seed=seed,
+        progress=progress,
+    )
+    _show(result)
+    _wrote(result.save(out))
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="The folder to write to.")] = Path("demo-output"),
+    seed: Annotated[int, typer.Option(help="Fixes all randomness.")] = 0,
+    progress: Annotated[bool, typer.Option("--progress/--no-progress", help="Show the bar.")] = True,
+) -> None:
+    """Sample a banana-shaped density from its values alone, and draw the particles over it."""
+    target = sb.targets.Banana()
+    _out.print("Target: a banana in two dimensions. steinbox sees only the values of its log-density.")
+    result = sb.sample(
+        target.log_prob, sb.Gaussian([0, 0], std=3), vectorized=True, names=["x", "y"], seed=seed, progress=progress
+    )
+    _show(result)
+    exact = np.sqrt(np.diag(target.cov))
+    _out.print(f"The exact means are 0 and 0, the exact standard deviations {exact[0]:.3f} and {exact[1]:.3f}.")
+    reference = target.sample(5000, np.random.default_rng(1))
+    draws = target.sample(len(result.particles), np.random.default_rng(2))
+    _out.print(
+        f"Distance to 5,000 exact draws (MMD): {sb.mmd(result.particles, reference):.3f}; "
+        f"of {len(draws)} exact draws: {sb.mmd(draws, reference):.3f}."
+    )
+    out.mkdir(parents=True, exist_ok=True)
+    _wrote(result.save(out / "result.npz"))
+    _draw(result, target, out / "particles.png")
+
+
+def main() -> None:
+    """The entry point of the ``steinbox`` command."""
+    app()
+
+
+def _run(*arguments: Any, **settings: Any) -> sb.Result:
+    """Call sample(); what it refuses becomes one sentence, what the user's function raised its own traceback."""
+    try:
+        return sb.sample(*arguments, **settings)
+    except sb.TargetError as error:
+        if error.__cause__ is not None:
+            _show_user_traceback(error.__cause__)
+        _fail(str(error))
+    except (TypeError, ValueError) as error:
+        _fail(str(error))
+
+
+def _load(model: str) -> tuple[ModuleType, Any]:
+    """The user's file as a module, and the function in it."""
+    path_text, _, name = model.rpartition(":")
+    path = Path(path_text)
+    if not path_text or not name:
+        _fail(f"expected path/to/model.py:function, got {model!r}")
+    if not path.is_file():
+        _fail(f"there is no file {path}")
+    module = ModuleType(path.stem)
+    module.__file__ = str(path)
+    try:
+        exec(compile(path.read_text(), str(path), "exec"), module.__dict__)
+    except Exception as error:
+        _show_user_traceback(error)
+        _fail(f"{path} could not be loaded")
+    if not callable(getattr(module, name, None)):
+        functions = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
+        _fail(f"{path} defines no function {name!r}; it has {', '.join(functions) or 'none'}")
+    return module, getattr(module, name)
+
+
+def _parse_initial(text: str) -> sb.Gaussian | np.ndarray[Any, Any]:
+    """A Gaussian from 'mean=0,0 std=3', or particles from a file."""
+    try:
+        if text.endswith(".npy"):
+            return np.asarray(np.load(text, allow_pickle=False))
+        if text.endswith((".csv", ".txt")):
+            return np.loadtxt(text, delimiter="," if text.endswith(".csv") else None, ndmin=2)
+        parts = dict(part.split("=", 1) for part in text.split())
+        if set(parts) != {"mean", "std"}:
+            raise ValueError("it has other parts than mean= and std=")
+        mean, std = ([float(number) for number in parts[key].split(",")] for key in ("mean", "std"))
+        return sb.Gaussian(mean, std=std if len(std) > 1 else std[0])
+    except (OSError, ValueError) as error:
+        _fail(f"expected --initial 'mean=0,0 std=3' or a .npy, .csv or .txt file of particles, got {text!r}: {error}")
+
+
+def _show(result: sb.Result) -> None:
+    summary = result.summary()
+    table = Table(title=escape(f"{len(result.particles)} particles, {result.num_evals:,} evaluations"))
+    for k, column in enumerate(summary.columns):
+        table.add_column(column, justify="left" if k == 0 else "right")
+    for row in summary.rows:
+        table.add_row(*map(escape, row))
+    _out.print(table)
+    _out.print(escape(str(result.status)), highlight=False)
+    if result.num_failures:
+        _out.print(
+            escape(f"{result.num_failures:,} evaluations failed; the first {result.first_failure}"), style="yellow"
+        )
+
+
+def _draw(result: sb.Result, target: sb.targets.Banana, path: Path) -> None:
+    try:
+        from steinbox.plotting import plot_particles
+
+        plot_particles(result, log_prob=target.log_prob).savefig(path, dpi=150)
+    except ImportError:
+        _out.print('No picture: matplotlib is not installed (pip install "steinbox[plot]").', markup=False)
+        return
+    _wrote(path)
+
+
+def _wrote(path: Path) -> None:
+    _out.print(f"wrote {path}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _show_user_traceback(error: BaseException) -> None:
+    """The traceback from the user's first line on: what lies before is ours and says nothing to them."""
+    ours = str(Path(__file__).parent)
+    frames = traceback.extract_tb(error.__traceback__)
+    theirs = [frame for frame in frames if not frame.filename.startswith(ours)]
+    text = "".join(traceback.format_list(theirs)) + "".join(traceback.format_exception_only(error))
+    _err.print(text.rstrip(), markup=False, highlight=False, soft_wrap=True)
+
+
+def _fail(message: str) -> NoReturn:
+    _err.print(f"Error: {message}", style="red", markup=False, highlight=False, soft_wrap=True)
+    raise typer.Exit(1)

@@ -1,0 +1,134 @@
+"""The command line as a person uses it."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import steinbox as sb
+from steinbox.cli import app
+
+MODEL = """
+import steinbox as sb
+import numpy as np
+
+initial = sb.Gaussian([0.0, 0.0], std=2.0)
+names = ["left [red]", "right"]
+
+def log_prob(x):
+    return -0.5 * float(x @ x)
+
+def score(x):
+    return -x
+
+def broken(x):
+    values = {}
+    return values["missing"]
+
+def batch(x):
+    return -0.5 * (x**2).sum(axis=1)
+"""
+
+
+@pytest.fixture
+def model(tmp_path):
+    path = tmp_path / "model.py"
+    path.write_text(MODEL)
+    return path
+
+
+@pytest.fixture
+def run(tmp_path):
+    def call(*arguments):
+        common = [] if arguments[0] != "sample" else ["--out", str(tmp_path / "run.npz"), "--particles", "20"]
+        return CliRunner().invoke(app, [*map(str, arguments), *common], env={"COLUMNS": "200", "NO_COLOR": "1"})
+
+    return call
+
+
+def test_sample_writes_what_the_library_returns(run, model, tmp_path):
+    outcome = run("sample", f"{model}:log_prob", "--max-evals", 200, "--seed", 3)
+    assert outcome.exit_code == 0, outcome.output
+    assert "left [red]" in outcome.output
+    assert "All planned iterations were done." in outcome.output
+    assert "wrote" in outcome.output
+    loaded = sb.Result.load(tmp_path / "run.npz")
+    expected = sb.sample(
+        lambda x: -0.5 * float(x @ x), sb.Gaussian([0, 0], std=2), num_particles=20, max_evals=200, seed=3
+    )
+    np.testing.assert_array_equal(loaded.particles, expected.particles)
+    assert loaded.names == ("left [red]", "right")
+
+
+@pytest.mark.parametrize("method", ["svgd", "gf-svgd", "annealed-svgd", "annealed-gf-svgd"])
+def test_every_method_by_name(run, model, method, tmp_path):
+    assert run("sample", f"{model}:log_prob", "--max-evals", 100, "--method", method).exit_code == 0
+    chosen = sb.Result.load(tmp_path / "run.npz").config["method"]
+    assert chosen.lower() == method.replace("-", "")
+
+
+def test_vectorized_and_initial_from_the_command_line(run, model, tmp_path):
+    start = tmp_path / "start.csv"
+    np.savetxt(start, np.random.default_rng(0).standard_normal((20, 3)), delimiter=",")
+    bare = tmp_path / "bare.py"
+    bare.write_text("def f(x): return -(x**2).sum(axis=1)")
+    for initial, dimension in [("mean=0,0,1 std=1,2,3", 3), ("mean=0 std=1", 1), (str(start), 3)]:
+        outcome = run("sample", f"{bare}:f", "--vectorized", "--max-evals", 100, "--initial", initial)
+        assert outcome.exit_code == 0, outcome.output
+        assert sb.Result.load(tmp_path / "run.npz").particles.shape == (20, dimension)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["{model}:broken"], 'return values["missing"]'),
+        (["{model}:broken"], "KeyError: 'missing'"),
+        (["{model}:nothing"], "defines no function 'nothing'; it has log_prob, score, broken, batch"),
+        (["{model}"], "expected path/to/model.py:function"),
+        (["nowhere.py:f"], "there is no file nowhere.py"),
+        (["{model}:log_prob", "--initial", "0,0"], "expected --initial 'mean=0,0 std=3'"),
+        (["{model}:log_prob", "--initial", "nothing.npy"], "expected --initial"),
+        (["{model}:log_prob", "--max-evals", "30"], "pays no iteration"),
+        (["{model}:batch"], "all 20 evaluations of the first batch failed"),
+        (["{model}:batch"], "(line 19 of {model})"),
+    ],
+)
+def test_errors_are_the_user_s_lines_or_one_sentence(run, model, arguments, message):
+    outcome = run("sample", *[argument.format(model=model) for argument in arguments])
+    assert outcome.exit_code == 1
+    assert message.format(model=model) in outcome.output
+    assert "steinbox/evaluate.py" not in outcome.output
+
+
+def test_an_error_while_the_file_loads_shows_its_line(run, tmp_path):
+    bad = tmp_path / "bad.py"
+    bad.write_text("import numpy\nx = 1 / 0\n")
+    outcome = run("sample", f"{bad}:f")
+    assert outcome.exit_code == 1
+    assert "line 2" in outcome.output
+    assert "ZeroDivisionError" in outcome.output
+    assert "cli.py" not in outcome.output
+
+
+def test_a_file_without_initial_needs_one(run, tmp_path):
+    bare = tmp_path / "bare.py"
+    bare.write_text("def f(x): return 0.0")
+    assert "no initial distribution" in run("sample", f"{bare}:f").output
+
+
+def test_demo_shows_a_table_and_writes_its_files(run, tmp_path):
+    pytest.importorskip("matplotlib")
+    outcome = run("demo", "--out", tmp_path / "demo", "--no-progress")
+    assert outcome.exit_code == 0, outcome.output
+    assert "parameter" in outcome.output
+    assert (tmp_path / "demo" / "particles.png").stat().st_size > 10_000
+    assert sb.Result.load(tmp_path / "demo" / "result.npz").num_evals == 20_000
+
+
+def test_the_installed_command_answers():
+    outcome = subprocess.run(
+        [sys.executable, "-m", "steinbox", "--version"], capture_output=True, text=True, check=True
+    )
+    assert outcome.stdout.strip() == f"steinbox {sb.__version__}"

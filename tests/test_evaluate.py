@@ -1,0 +1,126 @@
+"""The evaluator: it counts, judges, and isolates what goes wrong to the point where it went wrong."""
+
+import numpy as np
+import pytest
+
+from steinbox.evaluate import Evaluator, TargetError
+
+POINTS = np.arange(8.0).reshape(4, 2)
+
+
+def evaluator(log_prob, *, score=None, vectorized=False, max_evals=100):
+    return Evaluator(log_prob, score=score, vectorized=vectorized, max_evals=max_evals)
+
+
+def at_the_third(bad):
+    """A scalar log-density that returns (or raises) something else at the third point."""
+
+    def log_prob(x):
+        if x[0] == 4:
+            if isinstance(bad, Exception):
+                raise bad
+            return bad
+        return -x.sum()
+
+    return log_prob
+
+
+@pytest.mark.parametrize("vectorized", [False, True])
+def test_values_are_counted_and_returned_in_order(vectorized):
+    calls = evaluator((lambda x: -x.sum(axis=1)) if vectorized else (lambda x: -x.sum()), vectorized=vectorized)
+    np.testing.assert_array_equal(calls(POINTS).log_prob, -POINTS.sum(axis=1))
+    calls(POINTS[:1])
+    assert (calls.num_evals, calls.num_failures, calls.num_remaining) == (5, 0, 95)
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason"),
+    [
+        (np.nan, "returned nan"),
+        (np.inf, "returned inf"),
+        (1j, "one real number"),
+        (None, "None"),
+        ("3", "'3'"),
+        ([1.0, 2.0], "one real number"),
+        (ZeroDivisionError("by zero"), "ZeroDivisionError: by zero"),
+    ],
+)
+def test_a_bad_value_fails_its_own_point_only(bad, reason):
+    calls = evaluator(at_the_third(bad))
+    evaluation = calls(POINTS)
+    np.testing.assert_array_equal(evaluation.failed, [False, False, True, False])
+    np.testing.assert_array_equal(evaluation.log_prob, [-1, -5, -np.inf, -13])
+    assert calls.num_failures == 1
+    assert reason in str(calls.first_failure)
+    assert "x = [4.0, 5.0]" in str(calls.first_failure)
+
+
+def test_minus_infinity_is_a_value_not_a_failure():
+    evaluation = evaluator(at_the_third(-np.inf))(POINTS)
+    assert not evaluation.failed.any()
+    assert evaluation.log_prob[2] == -np.inf
+
+
+def test_a_vectorized_function_that_raises_is_asked_row_by_row():
+    def log_prob(x):
+        if (x[:, 0] == 4).any():
+            raise ValueError("no four")
+        return -x.sum(axis=1)
+
+    calls = evaluator(log_prob, vectorized=True)
+    np.testing.assert_array_equal(calls(POINTS).log_prob, [-1, -5, -np.inf, -13])
+    assert calls.num_evals == 4
+
+
+def test_vectorized_shapes_are_understood_or_refused():
+    column = evaluator(lambda x: -x.sum(axis=1, keepdims=True), vectorized=True)
+    np.testing.assert_array_equal(column(POINTS).log_prob, -POINTS.sum(axis=1))
+    with pytest.raises(ValueError, match=r"shape \(4,\) .* got \(\)\. Is it a function of one point"):
+        evaluator(lambda x: x.sum(), vectorized=True)(POINTS)
+
+
+def test_scores_are_judged_too():
+    def score(x):
+        return np.full(2, np.nan) if x[0] == 4 else -x
+
+    calls = evaluator(lambda x: -0.5 * x @ x, score=score)
+    evaluation = calls(POINTS)
+    np.testing.assert_array_equal(evaluation.failed, [False, False, True, False])
+    np.testing.assert_array_equal(evaluation.score[[0, 1, 3]], -POINTS[[0, 1, 3]])
+    assert np.isfinite(evaluation.score).all()
+    wrong = evaluator(lambda x: 0.0, score=lambda x: 1.0)
+    assert wrong(POINTS).failed.all()
+    assert "expected 2 real numbers" in str(wrong.first_failure)
+
+
+def test_the_user_cannot_change_our_points():
+    def log_prob(x):
+        x[:] = 0
+        return 0.0
+
+    points = POINTS.copy()
+    evaluator(log_prob)(points)
+    np.testing.assert_array_equal(points, POINTS)
+
+
+def test_the_budget_is_a_limit():
+    calls = evaluator(lambda x: 0.0, max_evals=5)
+    calls(POINTS)
+    with pytest.raises(ValueError, match="4 evaluations asked for, 1 left of 5"):
+        calls(POINTS)
+
+
+def test_a_batch_in_which_all_fail_carries_the_user_s_exception():
+    calls = evaluator(lambda x: undefined_name)  # noqa: F821
+    evaluation = calls(POINTS)
+    with pytest.raises(TargetError, match="all 4 evaluations .* NameError.*line") as caught:
+        calls.raise_if_all_failed(evaluation)
+    assert isinstance(caught.value.__cause__, NameError)
+
+
+def test_a_user_s_interrupt_passes_through():
+    def log_prob(x):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        evaluator(log_prob)(POINTS)
