@@ -23,6 +23,9 @@ class AnnealedSVGD(Annealed):
     .. math:: \Delta x_i = \frac1n \sum_j \Big[ \nabla\log p(x_j) k(x_j, x_i)
               + \frac{1}{\alpha_t} \nabla_{x_j} k(x_j, x_i) \Big].
 
+    A flat p0 is improper: at small :math:`\alpha_t` the particles fly apart, and in whitened coordinates, whose unit
+    grows with the particles, they do so exponentially. Use ``coordinates=coordinates.Plain()`` with it.
+
     Parameters
     ----------
     schedule : Schedule
