@@ -29,7 +29,9 @@ def banana() -> None:
     density = np.exp(TARGET.log_prob(grid.reshape(-1, 2))).reshape(300, 300)
     figure, panels = plt.subplots(1, 3, figsize=(11, 3.9), sharey=True, layout="constrained")
     for axes, index in zip(panels, (0, 30, len(clouds) - 1), strict=True):
-        axes.contourf(first, second, density, levels=density.max() * np.array([0.003, 0.03, 0.2, 0.5, 1.01]), cmap="Blues")
+        axes.contourf(
+            first, second, density, levels=density.max() * np.array([0.003, 0.03, 0.2, 0.5, 1.01]), cmap="Blues"
+        )
         axes.scatter(*clouds[index].T, s=8, color=RED, edgecolors="none")
         axes.set(xlim=(-8, 8), ylim=(-8, 11), title=f"{200 * (index + 1):,} evaluations")
     figure.savefig(IMAGES / "banana.png", dpi=120)

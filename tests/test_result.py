@@ -106,3 +106,11 @@ def test_picture_of_hostile_names(result, tmp_path):
     plotting.plot_particles(four).savefig(tmp_path / "four.png")
     assert (tmp_path / "two.png").stat().st_size > 5_000
     assert (tmp_path / "four.png").stat().st_size > 5_000
+
+
+def test_to_arviz_has_the_particles_inside_the_support(result):
+    pytest.importorskip("arviz_base", reason="the [arviz] extra is not installed")
+    some_outside = dataclasses.replace(result, weights=np.where(np.arange(30) < 5, 0, 1 / 25))
+    tree = some_outside.to_arviz()
+    np.testing.assert_array_equal(tree["posterior"]["a [b]x[_b]"][0], result.particles[5:, 0])
+    np.testing.assert_array_equal(tree["sample_stats"]["lp"][0], result.log_prob[5:])

@@ -115,6 +115,19 @@ class Result:
         except Exception as error:
             raise ValueError(f"{path} is not a result that steinbox saved: {error}") from error
 
+    def to_arviz(self) -> Any:
+        """The particles inside the support as an ArviZ ``DataTree``: one chain, one draw per particle.
+
+        Needs ``pip install "steinbox[arviz]"``. The draws are exchangeable and not a Markov chain: summaries and plots of
+        the posterior mean what they say, diagnostics of convergence (R-hat, autocorrelation) do not apply. A slash in a
+        parameter's name becomes an underscore, since a tree's names are paths.
+        """
+        from arviz_base import from_dict
+
+        inside = self.weights > 0
+        posterior = {name.replace("/", "_"): self.particles[None, inside, k] for k, name in enumerate(self.names)}
+        return from_dict({"posterior": posterior, "sample_stats": {"lp": self.log_prob[None, inside]}})
+
     def __repr__(self) -> str:
         num_particles, dimension = self.particles.shape
         failures = f", {self.num_failures:,} of them failed" if self.num_failures else ""

@@ -31,7 +31,7 @@ TARGETS = {
     "skewed": Skewed(),
     "two components": sb.GaussianMixture([sb.Gaussian([-1.2, 0.0], std=0.8), sb.Gaussian([1.2, 0.5], std=0.8)], [2, 1]),
 }
-INITIAL = sb.Gaussian([0.0, 0.0], std=2.0)
+INITIAL = sb.Gaussian([0.0, 0.0], std=1.2)
 
 
 @dataclass(frozen=True)
