@@ -13,12 +13,14 @@ from sybil.parsers.markdown import CodeBlockParser
 
 
 def enter_empty_folder(namespace: dict) -> None:
+    """Before a page's first block."""
     stack = namespace["_stack"] = contextlib.ExitStack()
     folder = stack.enter_context(tempfile.TemporaryDirectory())
     stack.enter_context(contextlib.chdir(folder))
 
 
 def leave_folder(namespace: dict) -> None:
+    """After a page's last block."""
     namespace["_stack"].close()
 
 

@@ -1,8 +1,8 @@
 """How accurate the default gradient-free method is: log10 MMD² to exact draws, over seeds.
 
 Run ``python benchmarks/agf_accuracy.py [--seeds 5]``. Problems as in Han & Liu (2018): N(0, 2I) in 2-D from N(0, 9I) at
-20,000 evaluations, and the 25-D mixture of ten Gaussians from N(0, 4I) at 40,000; a banana beside them. The rows are the
-defaults of ``sb.AnnealedGFSVGD()``, the same with the paper's kernel curve and settings, and 200 exact draws.
+20,000 evaluations, and the 25-D mixture of ten Gaussians from N(0, 4I) at 40,000; a banana beside them. The rows are
+the defaults of ``sb.AnnealedGFSVGD()``, the same with the paper's kernel curve and settings, and 200 exact draws.
 The reference is 10,000 exact draws; the kernel exp(−‖x − y‖²/med²) has its median from them.
 """
 

@@ -46,6 +46,14 @@ def test_coinciding_particles_have_no_median_bandwidth():
         Median()(np.zeros((4, 2)))
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_coinciding_particles_are_noticed_through_rounding(seed):
+    rng = np.random.default_rng(seed)
+    x = np.where(np.arange(100)[:, None] < 80, rng.standard_normal(25), rng.standard_normal((100, 25)))
+    with pytest.raises(ValueError, match="coincide"):
+        Median()(x)
+
+
 def test_median_and_fixed_refuse_bad_numbers():
     with pytest.raises(ValueError, match="positive factor"):
         Median(0.0)

@@ -13,7 +13,7 @@ from steinbox.kernels import IMQ, RBF
 KERNELS = [(RBF(), oracles.rbf), (IMQ(), oracles.imq)]
 
 
-@pytest.fixture(params=[3, 512], ids=["small tiles", "one tile"])
+@pytest.fixture(params=[3, 256], ids=["small tiles", "one tile"])
 def tile(request, monkeypatch):
     monkeypatch.setattr(pairwise, "TILE", request.param)
 
@@ -72,10 +72,21 @@ def test_median_is_that_of_distances_between_different_points(num_points, tile, 
     assert pairwise.median_squared_distance(x) == pytest.approx(np.median(pdist(x)) ** 2, rel=1e-10)
 
 
-@pytest.mark.parametrize("dimension", [1, 2, 25])
-def test_median_of_many_points_is_close_to_the_exact_one(dimension, rng):
-    x = rng.standard_normal((4000, dimension))
-    assert pairwise.median_squared_distance(x) == pytest.approx(np.median(pdist(x)) ** 2, rel=0.02)
+@pytest.mark.parametrize("shape", ["gaussian", "two clusters", "mostly the same point", "outlier", "grid"])
+@pytest.mark.parametrize("num_points", [700, 701])
+def test_median_of_many_points_is_exact_even_where_the_bracket_misleads(shape, num_points, rng, monkeypatch):
+    x = rng.standard_normal((num_points, 2))
+    x = {
+        "gaussian": x,
+        "two clusters": x + 100 * (np.arange(num_points) % 2)[:, None],
+        "mostly the same point": x * (np.arange(num_points) % 10 == 0)[:, None],
+        "outlier": np.vstack([x[1:], [[1e4, 0.0]]]),
+        "grid": np.round(x),
+    }[shape]
+    expected = np.median(pdist(x)) ** 2
+    assert pairwise.median_squared_distance(x) == pytest.approx(expected, rel=1e-9, abs=1e-12)
+    monkeypatch.setattr(pairwise, "_median_bracket", lambda points: (1e-3, 2e-3))
+    assert pairwise.median_squared_distance(x) == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
 def test_memory_grows_with_the_tile_not_with_the_square(rng):

@@ -162,6 +162,31 @@ def test_nothing_is_spent_before_a_bad_setting_is_found():
     assert not calls
 
 
+def test_one_particle_inside_the_support_is_not_enough():
+    with pytest.raises(RuntimeError, match="1 of 20 particles have a finite log-density"):
+        quick(
+            lambda x: 0.0 if x[0] > 2.5 else -np.inf, initial=np.linspace(0, 2.6, 40).reshape(20, 2), num_particles=None
+        )
+
+
+def test_a_method_that_cannot_go_on_loses_nothing():
+    calls = []
+
+    def nearly_lost(x):
+        calls.append(x.copy())
+        return -np.inf if len(calls) > 61 else log_prob(x)
+
+    result = quick(nearly_lost)
+    assert result.status is sb.Status.STALLED
+    np.testing.assert_array_equal(result.particles, calls[40:60])
+
+
+def test_a_seed_is_drawn_and_kept_if_none_is_given():
+    first = quick(seed=None)
+    assert quick(seed=None).seed != first.seed
+    np.testing.assert_array_equal(quick(seed=first.seed).particles, first.particles)
+
+
 def test_a_target_that_is_minus_infinity_everywhere_costs_one_batch():
     calls = []
     with pytest.raises(ValueError, match="Choose an `initial` that overlaps"):

@@ -32,7 +32,6 @@ class Schedule:
     >>> schedule = Schedule(fraction=1, power=1, steps_per_temperature=2)
     >>> [schedule(iteration, num_iterations=4) for iteration in range(4)]
     [0.5, 0.5, 1.0, 1.0]
-
     """
 
     fraction: float = 0.6
@@ -64,7 +63,6 @@ def interpolate(base: Array, target: Array, temperature: float) -> Array:
     >>> import numpy as np
     >>> interpolate(np.array([0.0, -np.inf]), np.array([2.0, 2.0]), 1.0)
     array([2., 2.])
-
     """
     if temperature == 1.0:
         return target

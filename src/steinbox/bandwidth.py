@@ -52,7 +52,6 @@ class Median:
     >>> import numpy as np
     >>> Median(factor=0.5)(np.array([[0.0], [1.0], [3.0]]))
     2.0
-
     """
 
     factor: float = 1.0
@@ -96,7 +95,6 @@ def as_rule(bandwidth: float | str | Rule) -> Rule:
     --------
     >>> as_rule("paper"), as_rule(2)
     (Paper(), Fixed(bandwidth=2.0))
-
     """
     if isinstance(bandwidth, str):
         if bandwidth not in _RULES:

@@ -80,7 +80,6 @@ class Whitened:
     >>> np.cov(Whitened().fit(x).forward(x).T).round(1) + 0.0
     array([[1., 0.],
            [0., 1.]])
-
     """
 
     def fit(self, x: Array) -> Affine:

@@ -42,7 +42,6 @@ def stein_direction(
     >>> stein_direction(x, score=-x, weights=np.array([0.5, 0.5]), kernel=RBF(), bandwidth=4.0).round(3)
     array([[ 0.132],
            [-0.132]])
-
     """
     score = np.where(weights[:, None] > 0, score, 0.0)
     return stein_sums(x, score, weights, kernel, bandwidth, repulsion)

@@ -54,7 +54,6 @@ class Evaluator:
         ``(d,) -> float``, or ``(n, d) -> (n,)`` if ``vectorized``.
     score : callable, optional
         ``(d,) -> (d,)``, or ``(n, d) -> (n, d)``.
-
     """
 
     def __init__(self, log_prob: Function, *, score: Function | None, vectorized: bool, max_evals: int) -> None:

@@ -38,7 +38,6 @@ class Gaussian:
            [0., 4.]])
     >>> gaussian.score(np.array([[2.0, 1.0]]))
     array([[-0.5, -0. ]])
-
     """
 
     mean: Array
@@ -67,7 +66,6 @@ class Gaussian:
             Normalised; equal if not given.
         covariance : {"full", "diagonal", "isotropic"}
             A full covariance is shrunk towards its diagonal by d / (d + n): with few points the raw one is singular.
-
         """
         num_points, dimension = points.shape
         weights = np.full(num_points, 1 / num_points) if weights is None else weights

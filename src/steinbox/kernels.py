@@ -48,11 +48,11 @@ class RBF:
     >>> import numpy as np
     >>> RBF().value(np.array([0.0, np.log(2.0)]))
     array([1. , 0.5])
-
     """
 
     def value(self, u: Array) -> Array:
-        return np.exp(-u)
+        value = np.negative(u)
+        return np.exp(value, out=value)
 
     def log_value(self, u: Array) -> Array:
         return -u
@@ -76,7 +76,6 @@ class IMQ:
     >>> import numpy as np
     >>> IMQ().value(np.array([0.0, 3.0]))
     array([1. , 0.5])
-
     """
 
     exponent: float = -0.5

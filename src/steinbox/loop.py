@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from steinbox.evaluate import Evaluation, Evaluator
-from steinbox.samplers.base import Draws, Info, Sampler
+from steinbox.samplers.base import Draws, Info, Sampler, StalledError
 from steinbox.status import Status
 from steinbox.types import Array
 
@@ -69,10 +69,10 @@ def run(
             status = _reason_to_stop(sampler, state)
             stop_asked = _call_back(callbacks, sampler, state, info, len(trace), evaluator)
             status = status or (Status.STOPPED_BY_CALLBACK if stop_asked else None)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, StalledError) as stop:
             if not trace:
                 raise
-            status = Status.INTERRUPTED
+            status = Status.STALLED if isinstance(stop, StalledError) else Status.INTERRUPTED
     return Outcome(sampler.draws(state), tuple(trace), status)
 
 

@@ -29,7 +29,6 @@ class GaussianMixture:
     >>> mixture = GaussianMixture([Gaussian(-3.0, std=1.0), Gaussian(3.0, std=1.0)], weights=[1, 3])
     >>> mixture.mean, mixture.score(np.array([[3.0]])).round(6)
     (array([1.5]), array([[-0.]]))
-
     """
 
     components: tuple[Gaussian, ...]

@@ -9,9 +9,10 @@ the forces.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Literal, Protocol, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -28,22 +29,6 @@ class OptimizerState:
     first: Array
     second: Array
     num_steps: int = 0
-
-
-class Optimizer(Protocol):
-    """Turns a direction into a step."""
-
-    def start(self, shape: tuple[int, int]) -> OptimizerState:
-        """The state before the first step."""
-        ...
-
-    def step_size(self, progress: float) -> float:
-        """The learning rate at this part of the run, 0 to 1."""
-        ...
-
-    def step(self, direction: Array, state: OptimizerState, progress: float) -> tuple[Array, OptimizerState]:
-        """The step along this direction, and the state after it."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -63,7 +48,6 @@ class CosineDecay:
     >>> decay = CosineDecay(start=0.5)
     >>> decay(0.2), round(decay(0.75), 2), decay(1.0)
     (1.0, 0.5, 0.0)
-
     """
 
     start: float = 0.0
@@ -75,28 +59,59 @@ class CosineDecay:
 
 
 @dataclass(frozen=True)
-class Plain:
-    r"""Plain steps :math:`x \leftarrow x + \epsilon \phi(x)`."""
+class Optimizer(ABC):
+    """Turns a direction into a step."""
 
     learning_rate: float = 0.1
     decay: Decay = field(default_factory=ConstantRate)
 
     def __post_init__(self) -> None:
-        _check_rate(self.learning_rate)
+        if not (np.isfinite(self.learning_rate) and self.learning_rate > 0):
+            raise ValueError(f"expected a positive learning rate, got {self.learning_rate}")
 
     def start(self, shape: tuple[int, int]) -> OptimizerState:
+        """The state before the first step."""
         return OptimizerState(np.zeros(shape), np.zeros(shape))
 
     def step_size(self, progress: float) -> float:
+        """The learning rate at this part of the run, 0 to 1."""
         return self.learning_rate * self.decay(progress)
 
+    @abstractmethod
     def step(self, direction: Array, state: OptimizerState, progress: float) -> tuple[Array, OptimizerState]:
-        step = self.step_size(progress) * direction
-        return step, OptimizerState(state.first, state.second, state.num_steps + 1)
+        """The step along this direction, and the state after it."""
 
 
 @dataclass(frozen=True)
-class Adam:
+class Plain(Optimizer):
+    r"""Plain steps :math:`x \leftarrow x + \epsilon \phi(x)`."""
+
+    def step(self, direction: Array, state: OptimizerState, progress: float) -> tuple[Array, OptimizerState]:
+        return self.step_size(progress) * direction, replace(state, num_steps=state.num_steps + 1)
+
+
+@dataclass(frozen=True)
+class _Normalized(Optimizer):
+    """An optimiser that divides by a running root mean square."""
+
+    normalization: Normalization = "coordinate"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.normalization not in ("coordinate", "particle", "shared"):
+            raise ValueError(f"expected normalization 'coordinate', 'particle' or 'shared', got {self.normalization!r}")
+
+    def mean_square(self, direction: Array) -> Array:
+        """The square of the direction, averaged over what ``normalization`` names."""
+        square = np.asarray(direction**2)
+        if self.normalization == "coordinate":
+            return square
+        axis = 1 if self.normalization == "particle" else None
+        return np.broadcast_to(square.mean(axis=axis, keepdims=True), direction.shape)
+
+
+@dataclass(frozen=True)
+class Adam(_Normalized):
     r"""Adam (Kingma & Ba, 2015), the paper's optimiser:
 
     .. math:: m \leftarrow \beta_1 m + (1 - \beta_1) \phi, \quad
@@ -112,28 +127,14 @@ class Adam:
     >>> step, state = adam.step(np.array([[3.0, -1e-3]]), adam.start((1, 2)), progress=0.0)
     >>> step.round(3)
     array([[ 0.1, -0.1]])
-
     """
 
-    learning_rate: float = 0.1
-    decay: Decay = field(default_factory=ConstantRate)
-    normalization: Normalization = "coordinate"
     momentum: float = 0.9
     memory: float = 0.999
     epsilon: float = 1e-8
 
-    def __post_init__(self) -> None:
-        _check_rate(self.learning_rate)
-        _check_normalization(self.normalization)
-
-    def start(self, shape: tuple[int, int]) -> OptimizerState:
-        return OptimizerState(np.zeros(shape), np.zeros(shape))
-
-    def step_size(self, progress: float) -> float:
-        return self.learning_rate * self.decay(progress)
-
     def step(self, direction: Array, state: OptimizerState, progress: float) -> tuple[Array, OptimizerState]:
-        square = _mean_square(direction, self.normalization)
+        square = self.mean_square(direction)
         first = self.momentum * state.first + (1 - self.momentum) * direction
         second = self.memory * state.second + (1 - self.memory) * square
         num_steps = state.num_steps + 1
@@ -144,7 +145,7 @@ class Adam:
 
 
 @dataclass(frozen=True)
-class Adagrad:
+class Adagrad(_Normalized):
     r"""Adagrad with a decaying mean, as in the original SVGD code:
 
     .. math:: v \leftarrow \beta v + (1 - \beta) \overline{\phi^2}, \qquad
@@ -153,42 +154,11 @@ class Adagrad:
     where v starts as the first :math:`\overline{\phi^2}`.
     """
 
-    learning_rate: float = 0.1
-    decay: Decay = field(default_factory=ConstantRate)
-    normalization: Normalization = "coordinate"
     memory: float = 0.9
     epsilon: float = 1e-6
 
-    def __post_init__(self) -> None:
-        _check_rate(self.learning_rate)
-        _check_normalization(self.normalization)
-
-    def start(self, shape: tuple[int, int]) -> OptimizerState:
-        return OptimizerState(np.zeros(shape), np.zeros(shape))
-
-    def step_size(self, progress: float) -> float:
-        return self.learning_rate * self.decay(progress)
-
     def step(self, direction: Array, state: OptimizerState, progress: float) -> tuple[Array, OptimizerState]:
-        square = _mean_square(direction, self.normalization)
+        square = self.mean_square(direction)
         second = square if state.num_steps == 0 else self.memory * state.second + (1 - self.memory) * square
         step = self.step_size(progress) * direction / (np.sqrt(second) + self.epsilon)
         return step, OptimizerState(state.first, second, state.num_steps + 1)
-
-
-def _mean_square(direction: Array, normalization: Normalization) -> Array:
-    square = direction**2
-    if normalization == "coordinate":
-        return np.asarray(square)
-    axis = 1 if normalization == "particle" else None
-    return np.broadcast_to(square.mean(axis=axis, keepdims=True), direction.shape)
-
-
-def _check_rate(learning_rate: float) -> None:
-    if not (np.isfinite(learning_rate) and learning_rate > 0):
-        raise ValueError(f"expected a positive learning rate, got {learning_rate}")
-
-
-def _check_normalization(normalization: str) -> None:
-    if normalization not in ("coordinate", "particle", "shared"):
-        raise ValueError(f"expected normalization 'coordinate', 'particle' or 'shared', got {normalization!r}")

@@ -1,7 +1,7 @@
 r"""The only :math:`O(n^2)` code of the package: sums over pairs of points, tiled.
 
 Squared distances come from one Gram product of centred points; the sums are thin matrix products with the kernel
-matrix. No array here is larger than ``TILE × n``, and none is n × n × d.
+matrix. No array here is larger than ``TILE × n``, none is n × n × d.
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ import numpy as np
 from steinbox.kernels import Kernel
 from steinbox.types import Array
 
-TILE = 512  # rows of a tile: 2 MB of float64, so that a tile and its exponential stay in the cache
-
-_EXACT_MEDIAN_PAIRS = 2_000  # below this many points the median looks at every pair
-_SAMPLED_PAIRS = 200_000
+TILE = 256  # most rows of a tile: half a megabyte, so that a tile and its exponential stay in the cache
+_TILE_PRODUCTS = 500_000  # most multiplications in a square tile: from 2^19 OpenBLAS starts threads, which cost more
+_BRACKET_PAIRS = 4_096  # random pairs that bracket the median of all pairs
 
 
 def squared_distances(x: Array, y: Array) -> Array:
@@ -29,7 +28,6 @@ def squared_distances(x: Array, y: Array) -> Array:
     >>> import numpy as np
     >>> squared_distances(np.array([[3.0, 4.0]]), np.array([[0.0, 0.0], [3.0, 0.0]]))
     array([[25., 16.]])
-
     """
     centre = y.mean(axis=0)
     return _centred_squared_distances(x - centre, y - centre)
@@ -43,50 +41,83 @@ def _centred_squared_distances(x: Array, y: Array) -> Array:
     return np.maximum(distances, 0.0, out=distances)
 
 
-def _row_tiles(num_rows: int) -> Iterator[slice]:
-    return (slice(start, min(start + TILE, num_rows)) for start in range(0, num_rows, TILE))
+def _row_tiles(num_rows: int, height: int | None = None) -> Iterator[slice]:
+    height = height or TILE
+    return (slice(start, min(start + height, num_rows)) for start in range(0, num_rows, height))
 
 
-def _upper_tiles(num_rows: int) -> Iterator[tuple[slice, slice]]:
-    """Tiles (rows, columns) that cover the upper triangle, the diagonal tiles whole."""
-    for rows in _row_tiles(num_rows):
-        for columns in _row_tiles(num_rows):
-            if columns.start >= rows.start:
-                yield rows, columns
+class _TriangleTiles:
+    """Square tiles of c ‖x_i − x_j‖² that cover the upper triangle, the diagonal tiles whole.
+
+    Each is one product of points with two more columns, in a buffer that the next tile uses again: fresh memory would
+    cost more in page faults than what is written to it. Entries may be below zero by rounding.
+    """
+
+    def __init__(self, centred: Array, factor: float = 1.0) -> None:
+        norms, ones = np.einsum("id,id->i", centred, centred), np.ones(len(centred))
+        self._left = factor * np.column_stack([-2 * centred, norms, ones])
+        self._right = np.column_stack([centred, ones, norms])
+        side = min(TILE, max(32, int(np.sqrt(_TILE_PRODUCTS / self._left.shape[1]))))
+        self._blocks = list(_row_tiles(len(centred), side))
+        self._buffer = np.empty(side**2)
+
+    def __iter__(self) -> Iterator[tuple[slice, slice, Array]]:
+        for number, rows in enumerate(self._blocks):
+            for columns in self._blocks[number:]:
+                shape = rows.stop - rows.start, columns.stop - columns.start
+                tile = self._buffer[: shape[0] * shape[1]].reshape(shape)
+                yield rows, columns, np.matmul(self._left[rows], self._right[columns].T, out=tile)
 
 
 def median_squared_distance(x: Array) -> float:
     r"""The squared median of the n(n−1)/2 distances between different points.
 
-    Up to 2,000 points every pair counts; above, a fixed set of 200,000 random pairs stands for all of them, which moves
-    the result by a few parts in a thousand.
+    Of many pairs a random sample brackets the median; one pass over the tiles counts the pairs below the bracket and
+    keeps those inside it, and the median is one of these. If the sample misled, all pairs are kept: the result is exact
+    in any case. Distances that are nothing but rounding count as zero.
 
     Examples
     --------
     >>> import numpy as np
     >>> median_squared_distance(np.array([[0.0], [1.0], [3.0]]))
     4.0
-
     """
-    num_points = len(x)
-    if num_points > _EXACT_MEDIAN_PAIRS:
-        distances = _sampled_squared_distances(x)
-    else:
-        x = x - x.mean(axis=0)
-        distances = _centred_squared_distances(x, x)[np.triu_indices(num_points, 1)]
+    centred = x - x.mean(axis=0)
+    num_pairs = len(x) * (len(x) - 1) // 2
+    lower, upper = (num_pairs - 1) // 2, num_pairs // 2
+    bracket = _median_bracket(centred) if num_pairs > 25 * _BRACKET_PAIRS else (-np.inf, np.inf)
+    num_below, inside = _pairs_in_bracket(centred, *bracket)
+    if not num_below <= lower <= upper < num_below + len(inside):
+        num_below, inside = _pairs_in_bracket(centred, -np.inf, np.inf)
+    inside.partition(upper - num_below)
+    above = inside[upper - num_below]
     # The median of the distances, then squared: with an even count this differs from the median of the squares.
-    middle = len(distances) // 2
-    if len(distances) % 2:
-        return float(np.partition(distances, middle)[middle])
-    lower, upper = np.partition(distances, (middle - 1, middle))[middle - 1 : middle + 1]
-    return float(((np.sqrt(lower) + np.sqrt(upper)) / 2) ** 2)
+    below = above if lower == upper else inside[: upper - num_below].max()
+    median = ((np.sqrt(max(below, 0.0)) + np.sqrt(max(above, 0.0))) / 2) ** 2
+    rounding = 16 * np.finfo(np.float64).eps * (centred**2).sum(axis=1).max()
+    return float(median) if median > rounding else 0.0
 
 
-def _sampled_squared_distances(x: Array) -> Array:
+def _median_bracket(centred: Array) -> tuple[float, float]:
+    """Bounds of the median of all squared distances: four standard errors of a sample's median to each side."""
     rng = np.random.default_rng(0)
-    first = rng.integers(len(x), size=_SAMPLED_PAIRS)
-    second = (first + rng.integers(1, len(x), size=_SAMPLED_PAIRS)) % len(x)
-    return np.asarray(((x[first] - x[second]) ** 2).sum(axis=1))
+    first = rng.integers(len(centred), size=_BRACKET_PAIRS)
+    second = (first + rng.integers(1, len(centred), size=_BRACKET_PAIRS)) % len(centred)
+    sample = np.sort(((centred[first] - centred[second]) ** 2).sum(axis=1))
+    margin = 2 * int(np.sqrt(_BRACKET_PAIRS))
+    return float(sample[_BRACKET_PAIRS // 2 - margin]), float(sample[_BRACKET_PAIRS // 2 + margin])
+
+
+def _pairs_in_bracket(centred: Array, low: float, high: float) -> tuple[int, Array]:
+    """The number of pairs with squared distances below ``low``, and the squared distances from there to ``high``."""
+    num_below, inside = 0, []
+    for rows, columns, tile in _TriangleTiles(centred):
+        is_below, is_inside = tile < low, (tile >= low) & (tile <= high)
+        if rows == columns:
+            is_below, is_inside = np.triu(is_below, 1), np.triu(is_inside, 1)
+        num_below += int(np.count_nonzero(is_below))
+        inside.append(tile[is_inside])
+    return num_below, np.concatenate(inside)
 
 
 def stein_sums(
@@ -109,16 +140,13 @@ def stein_sums(
         The h in :math:`u`.
     repulsion : float
         The factor c of the repulsive term.
-
     """
     x = x - x.mean(axis=0)
     driving = weights[:, None] * np.column_stack([score, np.zeros(len(x))])
     repelling = (2 * repulsion / bandwidth) * weights[:, None] * np.column_stack([x, np.ones(len(x))])
     sums = np.zeros_like(driving)
-    for rows, columns in _upper_tiles(len(x)):
-        u = _centred_squared_distances(x[rows], x[columns])
-        u /= bandwidth
-        forces = _KernelProduct(kernel, u)
+    for rows, columns, u in _TriangleTiles(x, 1 / bandwidth):
+        forces = _KernelProduct(kernel, np.maximum(u, 0.0, out=u))
         sums[rows] += forces.times(driving[columns], repelling[columns])
         if rows != columns:
             sums[columns] += forces.transposed_times(driving[rows], repelling[rows])
@@ -153,7 +181,6 @@ def kernel_expansion(
     -------
     values : (n,) array
     gradients : (n, d) array
-
     """
     origin = centres.mean(axis=0)
     x, centres = x - origin, centres - origin

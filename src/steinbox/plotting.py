@@ -31,7 +31,6 @@ def plot_particles(result: Result, *, log_prob: Callable[[Array], Any] | None = 
     -------
     matplotlib.figure.Figure
         Save it with ``figure.savefig(path)``.
-
     """
     from matplotlib.figure import Figure
 

@@ -39,12 +39,11 @@ class Result:
         Why the run ended, a sentence.
     trace : mapping of str to (T,) array
         One entry per iteration: temperature, bandwidth, effective_sample_size, step_size, movement, mean_log_prob.
-    seed : int or None
+    seed : int
     config : mapping
         The method and its settings, in words and numbers.
     version : str
         Of steinbox.
-
     """
 
     particles: Array
@@ -56,7 +55,7 @@ class Result:
     first_failure: str | None
     status: Status
     trace: Mapping[str, Array]
-    seed: int | None
+    seed: int
     config: Mapping[str, Any]
     version: str
 
@@ -118,9 +117,9 @@ class Result:
     def to_arviz(self) -> Any:
         """The particles inside the support as an ArviZ ``DataTree``: one chain, one draw per particle.
 
-        Needs ``pip install "steinbox[arviz]"``. The draws are exchangeable and not a Markov chain: summaries and plots of
-        the posterior mean what they say, diagnostics of convergence (R-hat, autocorrelation) do not apply. A slash in a
-        parameter's name becomes an underscore, since a tree's names are paths.
+        Needs ``pip install "steinbox[arviz]"``. The draws are exchangeable and not a Markov chain: summaries and plots
+        of the posterior mean what they say, diagnostics of convergence (R-hat, autocorrelation) do not apply. A slash
+        in a parameter's name becomes an underscore, since a tree's names are paths.
         """
         from arviz_base import from_dict
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
@@ -49,7 +50,8 @@ def sample(
     method : SVGD, GFSVGD, AnnealedSVGD or AnnealedGFSVGD
         ``AnnealedGFSVGD()`` if not given.
     max_evals : int
-        The budget of evaluations. If not given: what the method's ``num_iterations`` needs, or 20,000.
+        The budget of evaluations. If not given: what the method's ``num_iterations`` needs, or 20,000 (ten rounds of
+        all particles if that is more).
     vectorized : bool
         Whether ``log_prob`` (and ``score``) take all points at once.
     score : callable
@@ -61,7 +63,7 @@ def sample(
     progress : bool
         Whether to show a progress bar. If not given: when the output is a terminal.
     seed : int
-        Fixes all randomness.
+        Fixes all randomness. If not given, one is drawn and kept in the result, so that any run can be repeated.
 
     Returns
     -------
@@ -76,10 +78,10 @@ def sample(
     >>> result = sb.sample(log_prob, sb.Gaussian([0.0, 0.0], std=3.0), num_particles=50, max_evals=2_000, seed=0)
     >>> result.particles.shape, result.num_evals, str(result.status)
     ((50, 2), 2000, 'All planned iterations were done.')
-
     """
     method = AnnealedGFSVGD() if method is None else method
     _check_functions(log_prob, score, method)
+    seed = secrets.randbits(63) if seed is None else seed
     rng = np.random.default_rng(seed)
     distribution, particles = _start(initial, num_particles, rng)
     names = _checked_names(names, particles.shape[1])
@@ -150,9 +152,7 @@ def _whole_number(name: str, value: object, smallest: int) -> int:
     return int(value)
 
 
-def _result(
-    outcome: Outcome, evaluator: Evaluator, names: tuple[str, ...], method: Sampler, seed: int | None
-) -> Result:
+def _result(outcome: Outcome, evaluator: Evaluator, names: tuple[str, ...], method: Sampler, seed: int) -> Result:
     return Result(
         particles=outcome.draws.particles,
         weights=outcome.draws.weights,

@@ -19,6 +19,11 @@ class Status(Enum):
         "iteration before."
     )
 
+    STALLED = (
+        "The method could not go on: fewer than two particles had a weight. The particles are those of the iteration "
+        "before."
+    )
+
     def __str__(self) -> str:
         return self.value
 

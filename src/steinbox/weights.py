@@ -24,7 +24,6 @@ def normalize(log_weights: Array) -> Array:
     >>> import numpy as np
     >>> normalize(np.log([1.0, 3.0])).round(2)
     array([0.25, 0.75])
-
     """
     total = logsumexp(log_weights)
     if not np.isfinite(total):
@@ -40,6 +39,5 @@ def effective_sample_size(weights: Array) -> float:
     >>> import numpy as np
     >>> effective_sample_size(np.array([0.5, 0.5, 0.0]))
     2.0
-
     """
     return float(weights.sum() ** 2 / (weights @ weights))

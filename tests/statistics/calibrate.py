@@ -18,7 +18,8 @@ if __name__ == "__main__":
                 for name, break_it in BREAK.items()
             }
             print(
-                f"{sampler_name:30s} {target_name:15s} median {np.median(errors):.3f} largest {max(errors):.3f}   broken:",
+                f"{sampler_name:30s} {target_name:15s}",
+                f"median {np.median(errors):.3f} largest {max(errors):.3f}   broken:",
                 ", ".join(f"{name} {error:.2f}" for name, error in broken.items()),
                 flush=True,
             )

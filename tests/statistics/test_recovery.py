@@ -1,7 +1,7 @@
 """Every sampler recovers mean and variance, and the test that says so fails for broken ones.
 
-The tolerances are 1.3 times the largest error over 24 seeds (``python tests/statistics/calibrate.py 24``), so that a seed
-chosen at random passes; the fast tests use one fixed seed, ``make test-all`` ten more.
+The tolerances are 1.3 times the largest error over 24 seeds (``python tests/statistics/calibrate.py 24``), so that a
+seed chosen at random passes; the fast tests use one fixed seed, ``make test-all`` ten more.
 """
 
 import numpy as np
@@ -10,14 +10,35 @@ from problems import BREAK, INITIAL, SAMPLERS, TARGETS, recovery_error
 
 import steinbox as sb
 
-TOLERANCES = {}
+TOLERANCES = {
+    ("svgd", "gaussian"): 0.08,
+    ("svgd", "skewed"): 0.13,
+    ("svgd", "two components"): 0.15,
+    ("annealed svgd", "gaussian"): 0.04,
+    ("annealed svgd", "skewed"): 0.08,
+    ("annealed svgd", "two components"): 0.15,
+    ("annealed svgd from a constant", "gaussian"): 0.03,
+    ("annealed svgd from a constant", "skewed"): 0.07,
+    ("annealed svgd from a constant", "two components"): 0.1,
+    ("gf-svgd, given surrogate", "gaussian"): 0.02,
+    ("gf-svgd, given surrogate", "skewed"): 0.03,
+    ("gf-svgd, given surrogate", "two components"): 0.11,
+    ("gf-svgd, interpolant", "gaussian"): 0.51,
+    ("gf-svgd, interpolant", "skewed"): 0.62,
+    ("gf-svgd, interpolant", "two components"): 0.2,
+    ("annealed gf-svgd, interpolant", "gaussian"): 0.11,
+    ("annealed gf-svgd, interpolant", "skewed"): 0.28,
+    ("annealed gf-svgd, interpolant", "two components"): 0.23,
+    ("annealed gf-svgd, kernel curve", "gaussian"): 0.46,
+    ("annealed gf-svgd, kernel curve", "skewed"): 0.57,
+    ("annealed gf-svgd, kernel curve", "two components"): 0.33,
+}
 
 PAIRS = [(sampler, target) for sampler in SAMPLERS for target in TARGETS]
 # Weights that are one by construction cannot be missed: SVGD has none, the interpolant's are one at every particle.
 # Without weights GF-SVGD finds the surrogate instead of the target.
 WEIGHTED = [(sampler, target) for sampler, target in PAIRS if sampler == "gf-svgd, given surrogate"] + [
-    ("annealed gf-svgd, kernel curve", "skewed"),
-    ("annealed gf-svgd, kernel curve", "two components"),
+    (sampler, target) for sampler, target in PAIRS if sampler == "annealed gf-svgd, kernel curve"
 ]
 
 

@@ -50,7 +50,6 @@ def mmd(
     >>> y = rng.standard_normal((1000, 2))
     >>> mmd(rng.standard_normal((1000, 2)), y) < 0.1 < mmd(rng.standard_normal((1000, 2)) + 1, y)
     True
-
     """
     x, y = _checked("x", x), _checked("y", y)
     if x.shape[1] != y.shape[1]:

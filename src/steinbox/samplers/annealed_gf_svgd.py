@@ -23,7 +23,6 @@ class AnnealedGFSVGD(Annealed, GFSVGD):
         Temperatures, see :mod:`steinbox.annealing`.
     base : Surrogate, optional
         The p0 of the path; the initial distribution if not given.
-
     """
 
     def log_target(self, points: Array, log_prob: Array, temperature: float) -> Array:

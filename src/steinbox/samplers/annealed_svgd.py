@@ -32,7 +32,6 @@ class AnnealedSVGD(Annealed):
         Temperatures, see :mod:`steinbox.annealing`; ``Schedule(steps_per_temperature=m)`` for the paper's m.
     base : Surrogate, optional
         The p0 of the path; the initial distribution if not given.
-
     """
 
     @property

@@ -16,6 +16,10 @@ Info: TypeAlias = Mapping[str, float]
 """What a person wants to see of one iteration; the loop collects it into the trace."""
 
 
+class StalledError(RuntimeError):
+    """A sampler cannot go on from what it was told; what it had before is still good."""
+
+
 @dataclass(frozen=True, eq=False)
 class Draws:
     """A sampler's answer so far: points that were evaluated, their weights and log-densities."""

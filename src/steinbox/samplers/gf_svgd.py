@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from steinbox.evaluate import Evaluation
-from steinbox.samplers.stein import Force, SteinSampler, SteinState
+from steinbox.samplers.stein import Force, SteinSampler, SteinState, require_two
 from steinbox.surrogates.base import Builder, Surrogate, as_builder, evaluate
 from steinbox.surrogates.interpolant import Interpolant
 from steinbox.types import Array
@@ -36,7 +36,6 @@ class GFSVGD(SteinSampler):
     ...                    method=sb.GFSVGD(surrogate=sb.Gaussian([0.0, 0.0], std=1.7), num_iterations=200))
     >>> np.abs(result.particles.mean(axis=0) - 1).max() < 0.1
     np.True_
-
     """
 
     surrogate: Surrogate | Builder = field(default_factory=Interpolant)
@@ -54,13 +53,15 @@ class GFSVGD(SteinSampler):
         return log_prob
 
     def force(self, state: SteinState, points: Array, evaluation: Evaluation, temperature: float) -> Force:
-        worked = ~evaluation.failed
-        known = np.concatenate([points[worked], state.history])
-        log_prob = np.concatenate([evaluation.log_prob[worked], state.history_log_prob])
-        log_target = self.log_target(known, log_prob, temperature)
-        surrogate = as_builder(self.surrogate).build(known, log_target, int(worked.sum()))
+        all_points = np.concatenate([points, state.history])
+        log_prob = np.concatenate([evaluation.log_prob, state.history_log_prob])
+        log_target = self.log_target(all_points, log_prob, temperature)
+        current = log_target[: len(points)]
+        require_two(np.isfinite(current))
+        known = np.concatenate([~evaluation.failed, np.full(len(state.history), True)])
+        num_current = int(known[: len(points)].sum())
+        surrogate = as_builder(self.surrogate).build(all_points[known], log_target[known], num_current)
         log_surrogate, score = evaluate(surrogate, points)
-        current = self.log_target(points, evaluation.log_prob, temperature)
         return Force(score, log_importance_weights(log_surrogate, current))
 
 

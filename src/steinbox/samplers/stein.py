@@ -23,8 +23,8 @@ from steinbox.initial import Initial
 from steinbox.kernels import RBF, Kernel
 from steinbox.optimizers import Adam, CosineDecay, Optimizer, OptimizerState
 from steinbox.pairwise import squared_distances
-from steinbox.samplers.base import Draws, Info
-from steinbox.types import Array
+from steinbox.samplers.base import Draws, Info, StalledError
+from steinbox.types import Array, Mask
 from steinbox.weights import effective_sample_size, normalize
 
 
@@ -70,7 +70,6 @@ class SteinSampler(ABC):
     kernel : Kernel
     tolerance : float
         Stop when the root mean square step, in units of ``coordinates`` and at full temperature, falls below it.
-
     """
 
     num_iterations: int | None = None
@@ -150,6 +149,7 @@ class SteinSampler(ABC):
         progress = self.progress(state)
         temperature = self.temperature(state)
         force = self.force(state, points, evaluation, temperature)
+        require_two(np.isfinite(force.log_weights))
         weights = normalize(force.log_weights)
         coordinates = self.coordinates.fit(points)
         z = coordinates.forward(points)
@@ -170,7 +170,7 @@ class SteinSampler(ABC):
         new_state = SteinState(
             particles=points,
             log_prob=evaluation.log_prob,
-            next_particles=_brought_back(points, coordinates.displace(points, step), evaluation),
+            next_particles=_kept_in_bounds(points, coordinates.displace(points, step), evaluation),
             history=np.concatenate([points[worked], state.history])[:kept],
             history_log_prob=np.concatenate([evaluation.log_prob[worked], state.history_log_prob])[:kept],
             optimizer=optimizer,
@@ -203,13 +203,24 @@ def _finite_mean(log_prob: Array) -> float:
     return float(log_prob[np.isfinite(log_prob)].mean())
 
 
-def _brought_back(points: Array, next_points: Array, evaluation: Evaluation) -> Array:
-    """A particle outside the support goes half-way to the nearest one inside; the others go where they were going."""
+def require_two(usable: Mask) -> None:
+    """Stop where fewer than two particles can push: one alone has no spread, and nobody to be pushed by."""
+    if usable.sum() < 2:
+        raise StalledError(
+            f"{usable.sum()} of {len(usable)} particles have a finite log-density and weight; at least 2 are needed. "
+            "Choose an `initial` that overlaps the target more."
+        )
+
+
+def _kept_in_bounds(points: Array, next_points: Array, evaluation: Evaluation) -> Array:
+    """Where the particles go: a step that overflows is not taken, and one outside the support goes back half-way.
+
+    It goes half-way to the nearest particle inside, instead of where the others push it.
+    """
+    kept = np.where(np.isfinite(next_points), next_points, points)
     inside = np.isfinite(evaluation.log_prob)
     outside = ~inside & ~evaluation.failed
-    if not outside.any():
-        return next_points
-    nearest = points[inside][squared_distances(points[outside], points[inside]).argmin(axis=1)]
-    brought_back = next_points.copy()
-    brought_back[outside] = (points[outside] + nearest) / 2
-    return brought_back
+    if outside.any():
+        nearest = points[inside][squared_distances(points[outside], points[inside]).argmin(axis=1)]
+        kept[outside] = (points[outside] + nearest) / 2
+    return kept

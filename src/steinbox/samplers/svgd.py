@@ -27,7 +27,6 @@ class SVGD(SteinSampler):
     ...                    method=sb.SVGD(num_iterations=200), num_particles=50)
     >>> result.particles.mean(axis=0).round(1)
     array([ 1., -1.])
-
     """
 
     @property

@@ -43,7 +43,6 @@ class Builder(Protocol):
             Values of the (annealed) log-target; −inf outside its support or where it failed.
         num_current : int
             How many of the points are current particles.
-
         """
         ...
 

@@ -21,7 +21,6 @@ class FittedGaussian:
     ----------
     covariance : {"full", "diagonal", "isotropic"}
     inflation : float
-
     """
 
     covariance: Covariance = "full"

@@ -23,7 +23,6 @@ class Flat:
     >>> Flat().score(np.ones((2, 1)))
     array([[0.],
            [0.]])
-
     """
 
     def log_prob(self, x: Array) -> Array:

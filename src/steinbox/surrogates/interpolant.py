@@ -45,7 +45,6 @@ class Interpolant:
         How many of them choose the length-scale.
     wall : float
         How far below the lowest finite value a point outside the support is placed, in nats.
-
     """
 
     num_history: int = 5

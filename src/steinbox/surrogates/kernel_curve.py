@@ -28,7 +28,6 @@ class KernelCurve:
     bandwidth : float, str or function
         See :mod:`steinbox.bandwidth`; the paper's rule if not given.
     kernel : Kernel
-
     """
 
     bandwidth: float | str | Rule = "paper"

@@ -20,7 +20,6 @@ class Banana:
     >>> import numpy as np
     >>> Banana().sample(100_000, np.random.default_rng(0)).var(axis=0).round(1)
     array([4. , 8.3])
-
     """
 
     dimension: int = 2

@@ -20,7 +20,6 @@ def paper_gmm(seed: int = 0, *, dimension: int = 25, num_components: int = 10) -
     --------
     >>> paper_gmm(seed=1).dimension
     25
-
     """
     means = np.random.default_rng(seed).uniform(-1, 1, size=(num_components, dimension))
     return GaussianMixture([Gaussian(mean, std=1.0) for mean in means])
