@@ -8,10 +8,7 @@ Everybody does the same update of the same particles, target N(0, I) in d dimens
 with the exact median of the pairwise distances, taken anew in every update. Contenders:
 
 ``steinbox``
-    ``Median()`` and ``stein_direction``, as a user gets them. If its rule samples pairs above some number of points,
-    that is part of this row.
-``steinbox, exact median``
-    The same with every pair in the median, which is what the peers do.
+    ``Median()`` and ``stein_direction``, as a user gets them; float64, NumPy.
 ``blackjax``
     ``blackjax.svgd``: ``update_median_heuristic`` and then its kernel, with plain ``optax.sgd``. Its rule is the median
     of the same n(n-1)/2 distances, h = med² / log n; its ``rbf_kernel`` is called with log n times that, so h = med².
@@ -33,7 +30,6 @@ Run ``pip install -e . -r benchmarks/requirements.txt``, then ``python benchmark
 from __future__ import annotations
 
 import argparse
-import contextlib
 import math
 import os
 import platform
@@ -58,7 +54,6 @@ from numpyro.contrib.einstein import SVGD, RBFKernel
 from numpyro.contrib.einstein.stein_util import median_bandwidth
 from numpyro.contrib.einstein.steinvi import SteinVIState
 
-from steinbox import pairwise
 from steinbox.bandwidth import Median
 from steinbox.direction import stein_direction
 from steinbox.kernels import RBF
@@ -88,30 +83,14 @@ class Contender:
         return 1000 * statistics.median(self.samples)
 
 
-def steinbox_contender(x: np.ndarray, exact: bool) -> Contender:
-    """Steinbox with its own rule, or with every pair in the median."""
+def steinbox_contender(x: np.ndarray) -> Contender:
+    """Steinbox as a user gets it."""
     weights = np.full(len(x), 1 / len(x))
 
     def step() -> np.ndarray:
-        with every_pair_in_the_median() if exact else contextlib.nullcontext():
-            bandwidth = Median()(x)
-        return x + STEP_SIZE * stein_direction(x, -x, weights, RBF(), bandwidth)
+        return x + STEP_SIZE * stein_direction(x, -x, weights, RBF(), Median()(x))
 
-    with every_pair_in_the_median() if exact else contextlib.nullcontext():
-        bandwidth = Median()(x)
-    name = "steinbox, exact median" if exact else "steinbox"
-    return Contender(name, "float64", step, bandwidth, peak_bytes(step))
-
-
-@contextlib.contextmanager
-def every_pair_in_the_median() -> Iterator[None]:
-    """Raise the number of points above which steinbox samples pairs; harmless if it never does."""
-    limit = getattr(pairwise, "_EXACT_MEDIAN_PAIRS", sys.maxsize)
-    pairwise._EXACT_MEDIAN_PAIRS = sys.maxsize
-    try:
-        yield
-    finally:
-        pairwise._EXACT_MEDIAN_PAIRS = limit
+    return Contender("steinbox", "float64", step, Median()(x), peak_bytes(step))
 
 
 def peak_bytes(step: Callable[[], np.ndarray]) -> int:
@@ -183,9 +162,9 @@ def jax_contender(name: str, precision: str, update: Callable, bandwidth: Callab
 
 
 def contenders_for(x: np.ndarray) -> list[Contender]:
-    """Steinbox twice, then each peer in both precisions."""
+    """Steinbox, then each peer in both precisions."""
     peers = [make(x, precision) for make in (blackjax_contender, numpyro_contender) for precision in PRECISIONS]
-    return [steinbox_contender(x, exact=False), steinbox_contender(x, exact=True), *peers]
+    return [steinbox_contender(x), *peers]
 
 
 def direction_difference(peer: Contender, x: np.ndarray) -> float:
@@ -210,17 +189,16 @@ def mean_seconds(step: Callable[[], np.ndarray], calls: int) -> float:
 
 def time_interleaved(contenders: list[Contender], repetitions: int) -> None:
     """Round after round, steinbox's turn before every peer's, so that all see the same machine."""
-    own, peers = contenders[:2], contenders[2:]
+    own, *peers = contenders
     calls = {id(one): max(1, math.ceil(SAMPLE_SECONDS / mean_seconds(one.step, 1))) for one in contenders}
     for _ in range(repetitions):
         for peer in peers:
-            for contender in (*own, peer):
+            for contender in (own, peer):
                 contender.samples.append(mean_seconds(contender.step, calls[id(contender)]))
 
 
 def table_rows(contenders: list[Contender], x: np.ndarray, differences: dict[int, float]) -> Iterator[str]:
     """One line of the table per contender; ``differences`` are by position, of the peers only."""
-    own, exact = contenders[:2]
     for position, contender in enumerate(contenders):
         cells = (
             f"{len(x):,}",
@@ -229,8 +207,7 @@ def table_rows(contenders: list[Contender], x: np.ndarray, differences: dict[int
             contender.precision,
             f"{contender.milliseconds:.2f}",
             f"{1000 * min(contender.samples):.2f}",
-            f"{contender.milliseconds / own.milliseconds:.1f}",
-            f"{contender.milliseconds / exact.milliseconds:.1f}",
+            f"{contender.milliseconds / contenders[0].milliseconds:.1f}",
             f"{contender.extra_bytes / 1e6:.1f}",
             f"{contender.bandwidth:.4f}",
             f"{differences[position]:.0e}" if position in differences else "",
@@ -239,8 +216,8 @@ def table_rows(contenders: list[Contender], x: np.ndarray, differences: dict[int
 
 
 HEADER = (
-    "| n | d | contender | precision | ms (median) | ms (best) | / steinbox | / steinbox, exact median | extra MB | h |"
-    " max. rel. difference |\n| ---: | ---: | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
+    "| n | d | contender | precision | ms (median) | ms (best) | / steinbox | extra MB | h |"
+    " max. rel. difference |\n| ---: | ---: | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |"
 )
 
 
@@ -253,7 +230,7 @@ def preamble(command: str) -> str:
 `{command}`, {date.today()}; Python {platform.python_version()}, {os.cpu_count()} cores, load at the start {load:.1f};
 {versions}.
 
-The columns "/ steinbox" are the time over steinbox's own in the same run. "Extra MB" is the peak of NumPy's arrays for
+The column "/ steinbox" is the time over steinbox's own in the same run. "Extra MB" is the peak of NumPy's arrays for
 steinbox (tracemalloc) and XLA's temporary buffers for the peers. The last column compares the direction with steinbox's
 at the h of the row: the proof that all rows are the same update. See the script's docstring for the contenders.
 """
@@ -262,7 +239,7 @@ at the h of the row: the proof that all rows are the same update. See the script
 def benchmark(x: np.ndarray, repetitions: int) -> list[str]:
     """Check, time, and describe all contenders on some particles."""
     contenders = contenders_for(x)
-    differences = {position: direction_difference(contenders[position], x) for position in range(2, len(contenders))}
+    differences = {position: direction_difference(contenders[position], x) for position in range(1, len(contenders))}
     time_interleaved(contenders, repetitions)
     return list(table_rows(contenders, x, differences))
 
