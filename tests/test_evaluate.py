@@ -79,6 +79,14 @@ def test_vectorized_shapes_are_understood_or_refused():
         evaluator(lambda x: x.sum(), vectorized=True)(POINTS)
 
 
+@pytest.mark.parametrize("vectorized", [False, True])
+def test_torch_tensors_are_values(vectorized):
+    torch = pytest.importorskip("torch", reason="the [torch] extra is not installed")
+    weight = torch.ones(2, dtype=torch.float64, requires_grad=True)
+    calls = evaluator(lambda x: -(torch.from_numpy(x) * weight).sum(-1), vectorized=vectorized)
+    np.testing.assert_array_equal(calls(POINTS).log_prob, -POINTS.sum(axis=1))
+
+
 def test_scores_are_judged_too():
     def score(x):
         return np.full(2, np.nan) if x[0] == 4 else -x

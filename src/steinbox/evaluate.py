@@ -142,8 +142,8 @@ class Evaluator:
 
 
 def _to_numpy(value: object) -> np.ndarray[Any, Any]:
-    """NumPy's view of a list, a number, or a JAX or torch array."""
-    return np.asarray(value)
+    """NumPy's view of a list, a number, or a JAX or torch array, also of one that torch tracks gradients through."""
+    return np.asarray(value.detach().cpu() if hasattr(value, "detach") else value)
 
 
 def _judge_value(outcome: object) -> tuple[float, str | None]:
