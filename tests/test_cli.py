@@ -118,6 +118,42 @@ def test_a_file_without_initial_needs_one(run, tmp_path):
     assert "no initial distribution" in run("sample", f"{bare}:f").output
 
 
+def test_a_folder_that_cannot_be_written_is_noticed_before_anything_is_spent(model, tmp_path):
+    counting = tmp_path / "counting.py"
+    counting.write_text("raise SystemExit('loaded')")
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    outcome = CliRunner().invoke(app, ["sample", f"{counting}:f", "--out", str(blocked / "run.npz")])
+    assert outcome.exit_code == 1
+    assert "cannot write to" in outcome.output
+    deep = tmp_path / "new" / "folder" / "run.npz"
+    arguments = ["sample", f"{model}:log_prob", "--out", str(deep), "--particles", "10", "--max-evals", "40"]
+    assert CliRunner().invoke(app, arguments).exit_code == 0
+    assert deep.exists()
+
+
+def test_ctrl_c_saves_what_is_there(model, tmp_path):
+    """A real process, interrupted by a real signal while it sleeps in the user's function."""
+    slow = tmp_path / "slow.py"
+    slow.write_text(
+        "import os, signal\n"
+        "calls = []\n"
+        "def f(x):\n"
+        "    calls.append(1)\n"
+        "    if len(calls) == 35:\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "    return -float(x @ x)\n"
+    )
+    command = [sys.executable, "-m", "steinbox", "sample", f"{slow}:f", "--initial", "mean=0,0 std=1"]
+    outcome = subprocess.run(
+        [*command, "--particles", "10", "--out", str(tmp_path / "run.npz")], capture_output=True, text=True, check=False
+    )
+    assert "Interrupted by the user" in outcome.stdout
+    result = sb.Result.load(tmp_path / "run.npz")
+    assert result.status is sb.Status.INTERRUPTED
+    assert np.isfinite(result.log_prob).all()
+
+
 def test_demo_shows_a_table_and_writes_its_files(run, tmp_path):
     pytest.importorskip("matplotlib")
     outcome = run("demo", "--out", tmp_path / "demo", "--no-progress")

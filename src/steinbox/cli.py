@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 import traceback
 from collections.abc import Callable
 from enum import StrEnum
@@ -75,6 +76,7 @@ def sample(
 
     The file may also define `initial`, `names` and `score`.
     """
+    _prepare_folder(out.parent)
     module, function = _load(model)
     start = getattr(module, "initial", None) if initial is None else _parse_initial(initial)
     if start is None:
@@ -102,6 +104,7 @@ def demo(
     progress: Annotated[bool, typer.Option("--progress/--no-progress", help="Show the bar.")] = True,
 ) -> None:
     """Sample a banana-shaped density from its values alone, and draw the particles over it."""
+    _prepare_folder(out)
     target = sb.targets.Banana()
     _out.print("Target: a banana in two dimensions. steinbox sees only the values of its log-density.")
     result = sb.sample(
@@ -116,7 +119,6 @@ def demo(
         f"Distance to 5,000 exact draws (MMD): {sb.mmd(result.particles, reference):.3f}; "
         f"of {len(draws)} exact draws: {sb.mmd(draws, reference):.3f}."
     )
-    out.mkdir(parents=True, exist_ok=True)
     _wrote(result.save(out / "result.npz"))
     _draw(result, target, out / "particles.png")
 
@@ -136,6 +138,16 @@ def _run(*arguments: Any, **settings: Any) -> sb.Result:
         _fail(str(error))
     except (TypeError, ValueError) as error:
         _fail(str(error))
+
+
+def _prepare_folder(folder: Path) -> None:
+    """Make sure that the result can be written, before anything is spent on it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        _fail(f"cannot write to {folder}: {error}")
 
 
 def _load(model: str) -> tuple[ModuleType, Any]:
