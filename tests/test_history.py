@@ -1,0 +1,74 @@
+"""What a surrogate's builder is given: which points, in which order, with which values."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+import steinbox as sb
+from steinbox.evaluate import Evaluation
+
+BASE = sb.Gaussian([0.0, 0.0], std=2.0)
+TARGET = sb.Gaussian([1.0, 0.0], std=1.0)
+
+
+@dataclass
+class Spy:
+    """A builder that remembers what it was given and builds a fixed Gaussian."""
+
+    num_history: int
+    calls: list = field(default_factory=list)
+
+    def build(self, points, log_target, num_current):
+        self.calls.append((points, log_target, num_current))
+        return BASE
+
+
+def run(method, num_iterations, failing=(), outside=()):
+    """Drive the method by hand; the points of every iteration, some failed and some outside the support."""
+    rng = np.random.default_rng(0)
+    method = method.bind(BASE)
+    state = method.start(BASE.sample(8, rng), 1_000, rng)
+    visited = []
+    for _ in range(num_iterations):
+        points = method.ask(state, rng)
+        log_prob, failed = TARGET.log_prob(points), np.zeros(8, dtype=bool)
+        failed[list(failing)] = True
+        log_prob[[*failing, *outside]] = -np.inf
+        state, _ = method.tell(state, points, Evaluation(log_prob, failed), rng)
+        visited.append(points)
+    return visited
+
+
+def test_the_current_particles_come_first_then_the_newest_of_the_past():
+    spy = Spy(num_history=2)
+    visited = run(sb.GFSVGD(surrogate=spy), num_iterations=5)
+    points, log_target, num_current = spy.calls[4]
+    np.testing.assert_array_equal(points, np.concatenate([visited[4], visited[3], visited[2]]))
+    np.testing.assert_allclose(log_target, TARGET.log_prob(points))
+    assert num_current == 8
+    assert [len(call[0]) for call in spy.calls] == [8, 16, 24, 24, 24]
+
+
+def test_failed_points_are_never_taught_and_points_outside_are():
+    spy = Spy(num_history=1)
+    visited = run(sb.GFSVGD(surrogate=spy), num_iterations=3, failing=[1, 6], outside=[3])
+    worked = [0, 2, 3, 4, 5, 7]
+    points, log_target, num_current = spy.calls[2]
+    oldest = visited[0][worked][:2]  # the history is filled up to as many points as there are particles
+    np.testing.assert_array_equal(points, np.concatenate([visited[2][worked], visited[1][worked], oldest]))
+    np.testing.assert_array_equal(np.flatnonzero(np.isinf(log_target)), [2, 8])
+    assert num_current == 6
+
+
+def test_past_values_are_those_of_the_present_temperature():
+    spy = Spy(num_history=1)
+    run(sb.AnnealedGFSVGD(surrogate=spy, schedule=sb.Schedule(fraction=1.0, power=1.0), num_iterations=4), 3)
+    for temperature, (points, log_target, _) in zip((0.25, 0.5, 0.75), spy.calls, strict=True):
+        expected = (1 - temperature) * BASE.log_prob(points) + temperature * TARGET.log_prob(points)
+        np.testing.assert_allclose(log_target, expected)
+
+
+@pytest.mark.parametrize("num_history", [0, 5])
+def test_the_interpolant_gets_the_history_it_asks_for(num_history):
+    assert sb.AnnealedGFSVGD(surrogate=sb.surrogates.Interpolant(num_history=num_history)).num_history == num_history
