@@ -24,17 +24,17 @@ class Spy:
         return BASE
 
 
-def run(method, num_iterations, failing=(), outside=()):
-    """Drive the method by hand; the points of every iteration, some failed and some outside the support."""
+def run(method, num_iterations, failing=None, outside=()):
+    """Drive the method by hand; the points of every iteration, one of them failed and some outside the support."""
     rng = np.random.default_rng(0)
     method = method.bind(BASE)
-    state = method.start(BASE.sample(8, rng), 1_000, rng)
+    state = method.start(TARGET.sample(8, rng), 1_000, rng)
     visited = []
-    for _ in range(num_iterations):
+    for iteration in range(num_iterations):
         points = method.ask(state, rng)
         log_prob, failed = TARGET.log_prob(points), np.zeros(8, dtype=bool)
-        failed[list(failing)] = True
-        log_prob[[*failing, *outside]] = -np.inf
+        failed[failing[iteration] if failing else []] = True
+        log_prob[failed] = log_prob[list(outside)] = -np.inf
         state, _ = method.tell(state, points, Evaluation(log_prob, failed), rng)
         visited.append(points)
     return visited
@@ -52,13 +52,34 @@ def test_the_current_particles_come_first_then_the_newest_of_the_past():
 
 def test_failed_points_are_never_taught_and_points_outside_are():
     spy = Spy(num_history=1)
-    visited = run(sb.GFSVGD(surrogate=spy), num_iterations=3, failing=[1, 6], outside=[3])
-    worked = [0, 2, 3, 4, 5, 7]
+    visited = run(sb.GFSVGD(surrogate=spy), num_iterations=3, failing=[[1], [6], [1]], outside=[3])
     points, log_target, num_current = spy.calls[2]
-    oldest = visited[0][worked][:2]  # the history is filled up to as many points as there are particles
-    np.testing.assert_array_equal(points, np.concatenate([visited[2][worked], visited[1][worked], oldest]))
-    np.testing.assert_array_equal(np.flatnonzero(np.isinf(log_target)), [2, 8])
-    assert num_current == 6
+    now, before = np.delete(visited[2], 1, axis=0), np.delete(visited[1], 6, axis=0)
+    oldest = visited[0][:1]  # the history is filled up to as many points as there are particles
+    np.testing.assert_array_equal(points, np.concatenate([now, before, oldest]))
+    np.testing.assert_array_equal(np.flatnonzero(np.isinf(log_target)), [2, 10])
+    assert num_current == 7
+
+
+def test_a_point_that_fails_again_counts_as_outside():
+    spy = Spy(num_history=0)
+    run(sb.GFSVGD(surrogate=spy), num_iterations=2, failing=[[1], [1]])
+    assert [len(call[0]) for call in spy.calls] == [7, 8]
+    assert np.isinf(spy.calls[1][1][1])
+
+
+def test_a_straggler_is_neither_taught_nor_left_behind():
+    spy = Spy(num_history=0)
+    rng = np.random.default_rng(0)
+    method = sb.GFSVGD(surrogate=spy)
+    particles = TARGET.sample(8, rng)
+    particles[5] = [1e3, 1e3]
+    state, _ = method.tell(
+        method.start(particles, 1_000, rng), particles, Evaluation(TARGET.log_prob(particles), np.full(8, False)), rng
+    )
+    assert len(spy.calls[0][0]) == 7
+    assert state.log_prob[5] == pytest.approx(TARGET.log_prob(particles)[5]), "what was evaluated is reported as it is"
+    assert np.linalg.norm(state.next_particles[5]) < 0.51 * np.linalg.norm(particles[5])
 
 
 def test_past_values_are_those_of_the_present_temperature():

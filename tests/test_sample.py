@@ -318,6 +318,32 @@ def test_particles_outside_the_support_come_back():
     assert result.mean[0] == pytest.approx(exact.mean(), abs=0.5)
 
 
+@pytest.mark.parametrize("penalty", [-1e5, -1e10, -1e300, np.nan])
+def test_a_penalty_or_nan_in_place_of_minus_infinity(penalty):
+    """Exact: mean 0, standard deviation 0.99."""
+
+    def penalised(x):
+        return np.where(np.abs(x).max(axis=1) < 3, -0.5 * (x**2).sum(axis=1), penalty)
+
+    result = sb.sample(penalised, START, num_particles=100, max_evals=5_000, vectorized=True, seed=0)
+    assert (result.weights > 0).mean() > 0.95
+    assert np.abs(result.mean).max() < 0.1
+    np.testing.assert_allclose(np.sqrt(np.diag(result.cov)), 0.99, atol=0.1)
+
+
+@pytest.mark.parametrize("method", [sb.AnnealedGFSVGD(), sb.AnnealedSVGD()])
+@pytest.mark.parametrize(
+    "marginal", [stats.uniform(-3, 6), stats.expon(), stats.gamma(2)], ids=["uniform", "expon", "gamma"]
+)
+def test_an_initial_distribution_with_walls_does_not_wall_in_the_particles(marginal, method):
+    result = sb.sample(
+        log_prob, [marginal, marginal], method=method, score=lambda x: -x, num_particles=50, max_evals=4_000, seed=0
+    )
+    assert result.status is sb.Status.FINISHED
+    assert np.abs(result.mean).max() < 0.1
+    np.testing.assert_allclose(np.diag(result.cov), 1, atol=0.2)
+
+
 def test_the_default_is_the_annealed_method_with_the_interpolant():
     assert quick().config["method"] == "AnnealedGFSVGD"
     assert quick().config["settings"]["surrogate"]["name"] == "Interpolant"

@@ -99,6 +99,16 @@ def fit_initial(particles: Array) -> Gaussian:
     return Gaussian.fit(particles)
 
 
+def path_start(initial: Initial, particles: Array, rng: np.random.Generator) -> Initial:
+    """The p0 of an annealed path: the initial distribution, or a Gaussian fitted to its draws where it has walls.
+
+    A path from a uniform distribution would keep its walls until the last step, and no particle could pass them.
+    """
+    spread = particles.std(axis=0)
+    probes = particles + 10 * spread * rng.standard_normal(particles.shape)
+    return initial if np.isfinite(initial.log_prob(probes)).all() else fit_initial(particles)
+
+
 def _is_frozen(candidate: object) -> bool:
     return hasattr(candidate, "rvs") and hasattr(candidate, "logpdf")
 

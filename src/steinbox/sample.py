@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from steinbox.evaluate import Evaluator
-from steinbox.initial import Initial, as_initial, fit_initial
+from steinbox.initial import Initial, as_initial, fit_initial, path_start
 from steinbox.loop import Callback, Outcome, run
 from steinbox.progress import progress_bar
 from steinbox.result import Result
@@ -127,7 +127,7 @@ def _start(initial: object, num_particles: int | None, rng: np.random.Generator)
             f"expected `initial` to draw finite particles of shape {(num_particles, understood.dimension)}, "
             f"got shape {particles.shape}"
         )
-    return understood, particles
+    return path_start(understood, particles, np.random.default_rng(0)), particles
 
 
 def _checked_names(names: Sequence[str] | None, dimension: int) -> tuple[str, ...]:

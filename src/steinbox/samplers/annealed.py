@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Self
 
-from steinbox.annealing import Schedule
+from steinbox.annealing import Schedule, interpolate
 from steinbox.initial import Initial
 from steinbox.samplers.stein import SteinSampler, SteinState
 from steinbox.surrogates.base import Surrogate
+from steinbox.types import Array
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,3 +31,6 @@ class Annealed(SteinSampler):
 
     def temperature(self, state: SteinState) -> float:
         return self.schedule(state.iteration, state.num_iterations)
+
+    def log_target(self, points: Array, log_prob: Array, temperature: float) -> Array:
+        return interpolate(self.path_base.log_prob(points), log_prob, temperature)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from steinbox.annealing import interpolate
 from steinbox.samplers.annealed import Annealed
 from steinbox.samplers.gf_svgd import GFSVGD
-from steinbox.types import Array
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +22,3 @@ class AnnealedGFSVGD(Annealed, GFSVGD):
     base : Surrogate, optional
         The p0 of the path; the initial distribution if not given.
     """
-
-    def log_target(self, points: Array, log_prob: Array, temperature: float) -> Array:
-        return interpolate(self.path_base.log_prob(points), log_prob, temperature)

@@ -48,10 +48,6 @@ class GFSVGD(SteinSampler):
     def num_history(self) -> int:
         return as_builder(self.surrogate).num_history
 
-    def log_target(self, points: Array, log_prob: Array, temperature: float) -> Array:
-        """The log-density that this iteration aims at, from the target's values at the points."""
-        return log_prob
-
     def force(self, state: SteinState, points: Array, evaluation: Evaluation, temperature: float) -> Force:
         all_points = np.concatenate([points, state.history])
         log_prob = np.concatenate([evaluation.log_prob, state.history_log_prob])

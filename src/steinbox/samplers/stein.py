@@ -10,7 +10,7 @@ A subclass says only what drives the particles: the target's own score, or a sur
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 import numpy as np
@@ -24,8 +24,10 @@ from steinbox.kernels import RBF, Kernel
 from steinbox.optimizers import Adam, CosineDecay, Optimizer, OptimizerState
 from steinbox.pairwise import squared_distances
 from steinbox.samplers.base import Draws, Info, StalledError
-from steinbox.types import Array, Mask
+from steinbox.types import Array, IntegerArray, Mask
 from steinbox.weights import effective_sample_size, normalize
+
+_MOST_FAILURES_IN_ROW = 2  # one failure says nothing about where a particle is, two do
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +39,7 @@ class SteinState:
     next_particles: Array
     history: Array
     history_log_prob: Array
+    failures_in_row: IntegerArray
     optimizer: OptimizerState
     temperature: float
     iteration: int
@@ -102,6 +105,10 @@ class SteinSampler(ABC):
         r"""The :math:`\alpha_{t+1}` of this iteration; one without annealing."""
         return 1.0
 
+    def log_target(self, points: Array, log_prob: Array, temperature: float) -> Array:
+        """The log-density that this iteration aims at, from the target's values at the points."""
+        return log_prob
+
     @abstractmethod
     def force(self, state: SteinState, points: Array, evaluation: Evaluation, temperature: float) -> Force:
         """What drives the particles at this iteration."""
@@ -131,6 +138,7 @@ class SteinSampler(ABC):
             next_particles=particles,
             history=np.empty((0, dimension)),
             history_log_prob=np.empty(0),
+            failures_in_row=np.zeros(num_particles, dtype=np.int64),
             optimizer=self.optimizer.start(particles.shape),
             temperature=0.0,
             iteration=0,
@@ -148,7 +156,10 @@ class SteinSampler(ABC):
         """One move along the Stein direction."""
         progress = self.progress(state)
         temperature = self.temperature(state)
-        force = self.force(state, points, evaluation, temperature)
+        failures_in_row = np.where(evaluation.failed, state.failures_in_row + 1, 0)
+        log_target = self.log_target(points, evaluation.log_prob, temperature)
+        usable, stray = _sort_out(evaluation, log_target, failures_in_row >= _MOST_FAILURES_IN_ROW)
+        force = self.force(state, points, usable, temperature)
         require_two(np.isfinite(force.log_weights))
         weights = normalize(force.log_weights)
         coordinates = self.coordinates.fit(points)
@@ -166,13 +177,14 @@ class SteinSampler(ABC):
             "movement": movement,
             "mean_log_prob": _finite_mean(evaluation.log_prob),
         }
-        kept, worked = self.num_history * len(points), ~evaluation.failed
+        kept, worked = self.num_history * len(points), ~usable.failed
         new_state = SteinState(
             particles=points,
             log_prob=evaluation.log_prob,
-            next_particles=_kept_in_bounds(points, coordinates.displace(points, step), evaluation),
+            next_particles=_brought_back(points, coordinates.displace(points, step), stray),
             history=np.concatenate([points[worked], state.history])[:kept],
-            history_log_prob=np.concatenate([evaluation.log_prob[worked], state.history_log_prob])[:kept],
+            history_log_prob=np.concatenate([usable.log_prob[worked], state.history_log_prob])[:kept],
+            failures_in_row=failures_in_row,
             optimizer=optimizer,
             temperature=temperature,
             iteration=state.iteration + 1,
@@ -199,6 +211,31 @@ class SteinSampler(ABC):
         return Draws(state.particles, inside / max(1, inside.sum()), state.log_prob)
 
 
+def _sort_out(evaluation: Evaluation, log_target: Array, given_up: Mask) -> tuple[Evaluation, Mask]:
+    """What of the evaluation the force may use, and which particles to bring back.
+
+    Outside the support: no force, brought back, and taught to the surrogate as a wall. Failed: no force, not taught,
+    goes on with the others; given up after failing again: as outside. Hopeless: no force, not taught, brought back.
+    """
+    hopeless = _is_hopeless(log_target)
+    failed = evaluation.failed & ~given_up
+    log_prob = np.where(hopeless, -np.inf, evaluation.log_prob)
+    return replace(evaluation, log_prob=log_prob, failed=failed | hopeless), ~np.isfinite(log_prob) & ~failed
+
+
+def _is_hopeless(log_target: Array) -> Mask:
+    r"""Values below :math:`q_{50} - 6 (q_{75} - q_{50}) - 5` of all particles.
+
+    Draws from a target hardly ever fall there. A straggler in the far tail would be left behind as the others contract,
+    and a penalty such as −1e10 in place of −inf would spoil the surrogate.
+    """
+    inside = np.isfinite(log_target)
+    if not inside.any():
+        return inside
+    median, upper = np.quantile(log_target[inside], [0.5, 0.75])
+    return np.asarray(inside & (log_target < median - 6 * (upper - median) - 5))
+
+
 def _finite_mean(log_prob: Array) -> float:
     return float(log_prob[np.isfinite(log_prob)].mean())
 
@@ -212,15 +249,10 @@ def require_two(usable: Mask) -> None:
         )
 
 
-def _kept_in_bounds(points: Array, next_points: Array, evaluation: Evaluation) -> Array:
-    """Where the particles go: a step that overflows is not taken, and one outside the support goes back half-way.
-
-    It goes half-way to the nearest particle inside, instead of where the others push it.
-    """
+def _brought_back(points: Array, next_points: Array, stray: Mask) -> Array:
+    """Where the particles go: strays half-way to the nearest other one, the rest along; no step that overflows."""
     kept = np.where(np.isfinite(next_points), next_points, points)
-    inside = np.isfinite(evaluation.log_prob)
-    outside = ~inside & ~evaluation.failed
-    if outside.any():
-        nearest = points[inside][squared_distances(points[outside], points[inside]).argmin(axis=1)]
-        kept[outside] = (points[outside] + nearest) / 2
+    if stray.any() and not stray.all():
+        nearest = points[~stray][squared_distances(points[stray], points[~stray]).argmin(axis=1)]
+        kept[stray] = (points[stray] + nearest) / 2
     return kept
