@@ -75,8 +75,19 @@ def test_a_vectorized_function_that_raises_is_asked_row_by_row():
 def test_vectorized_shapes_are_understood_or_refused():
     column = evaluator(lambda x: -x.sum(axis=1, keepdims=True), vectorized=True)
     np.testing.assert_array_equal(column(POINTS).log_prob, -POINTS.sum(axis=1))
-    with pytest.raises(ValueError, match=r"shape \(4,\) .* got \(\)\. Is it a function of one point"):
-        evaluator(lambda x: x.sum(), vectorized=True)(POINTS)
+    scalar = evaluator(lambda x: x.sum(), vectorized=True)
+    with pytest.raises(TargetError, match=r"shape \(4,\) .* got shape \(\)\. Is it a function of one point"):
+        scalar.raise_if_all_failed(scalar(POINTS))
+
+
+def test_what_a_user_s_object_raises_while_it_is_read_fails_its_point():
+    class Rude:
+        def __array__(self, dtype=None, copy=None):
+            raise RuntimeError("leave me alone")
+
+    calls = evaluator(at_the_third(Rude()))
+    np.testing.assert_array_equal(calls(POINTS).failed, [False, False, True, False])
+    assert "RuntimeError while reading what was returned" in str(calls.first_failure)
 
 
 @pytest.mark.parametrize("vectorized", [False, True])

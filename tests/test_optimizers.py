@@ -74,5 +74,7 @@ def test_bad_settings_are_refused_in_words(optimizer):
     with pytest.raises(ValueError, match="positive learning rate, got 0"):
         optimizer(0.0)
     if optimizer is not Plain:
+        with pytest.raises(ValueError, match=r"memory in \[0, 1\), got 1.5"):
+            optimizer(memory=1.5)
         with pytest.raises(ValueError, match="'coordinate', 'particle' or 'shared', got 'row'"):
             optimizer(normalization="row")

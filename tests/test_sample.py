@@ -130,7 +130,7 @@ def test_methods_that_need_a_score_say_so(method):
         ({"function": lambda x: np.nan}, sb.TargetError, "all 20 evaluations .* returned nan"),
         ({"function": lambda: 0.0}, sb.TargetError, "TypeError"),
         ({"function": lambda x: "high"}, sb.TargetError, "expected one real number"),
-        ({"function": lambda x: 0.0, "vectorized": True}, ValueError, r"shape \(20,\)"),
+        ({"function": lambda x: 0.0, "vectorized": True}, sb.TargetError, r"shape \(20,\)"),
     ],
 )
 def test_nonsense_is_refused_in_words(settings, error, message):
@@ -240,6 +240,79 @@ def test_callback_sees_every_iteration_and_may_stop_the_run():
     assert stopped.num_evals == 60
 
 
+def test_callback_s_answer_may_be_numpy_s_and_cannot_change_the_run():
+    def meddle(iteration):
+        iteration.particles[:] = 0
+        return np.bool_(iteration.index == 4)
+
+    result = quick(callback=meddle)
+    assert result.status is sb.Status.STOPPED_BY_CALLBACK
+    np.testing.assert_array_equal(result.particles, quick(callback=lambda iteration: iteration.index == 4).particles)
+
+
+def test_a_callback_that_raises_raises_at_once_and_later_ends_the_run():
+    def raise_at(index):
+        def callback(iteration):
+            if iteration.index == index:
+                raise KeyError("plot")
+
+        return callback
+
+    with pytest.raises(RuntimeError, match="the callback raised KeyError"):
+        quick(callback=raise_at(0))
+    result = quick(callback=raise_at(3))
+    assert result.status is sb.Status.CALLBACK_FAILED
+    assert result.num_evals == 80
+    assert any("KeyError" in warning for warning in result.warnings)
+
+
+def test_a_vectorized_function_that_returns_nonsense_late_loses_nothing():
+    calls = []
+
+    def breaks_down(x):
+        calls.append(x)
+        return None if len(calls) > 3 else -0.5 * (x**2).sum(axis=1)
+
+    result = quick(breaks_down, vectorized=True)
+    assert result.status is sb.Status.TARGET_FAILED
+    np.testing.assert_array_equal(result.particles, calls[2])
+
+
+def test_warnings_in_plain_words():
+    good = sb.sample(log_prob, START, num_particles=50, max_evals=2_000, seed=0)
+    assert good.warnings == ()
+    stopped = quick(callback=lambda iteration: iteration.index == 2)
+    assert any("temperature" in warning and "blend" in warning for warning in stopped.warnings)
+    short = sb.sample(lambda x: log_prob(x - 50), START, num_particles=50, max_evals=1_500, seed=0)
+    assert any("still rising" in warning for warning in short.warnings)
+    few = quick(initial=sb.Gaussian(np.zeros(30), std=1.0))
+    assert any("20 particles for 30 parameters" in warning for warning in few.warnings)
+
+
+def test_seeds_are_whole_numbers_of_any_kind():
+    assert quick(seed=np.int64(3)).seed == 3
+    for seed in (-1, np.random.default_rng(0)):
+        with pytest.raises(ValueError, match="expected seed to be a whole number of at least 0"):
+            quick(seed=seed)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"kernel": "rbf"}, "expected kernel to be something like RBF.., got 'rbf'"),
+        ({"optimizer": 0.1}, "expected optimizer to be something like Adam"),
+        ({"optimizer": sb.optimizers.Adam}, "got the class Adam; write Adam"),
+        ({"coordinates": "plain"}, "expected coordinates"),
+        ({"schedule": [0.1, 1.0]}, "expected schedule"),
+        ({"base": "flat"}, "expected base"),
+        ({"surrogate": sb.surrogates.Interpolant}, "got the class Interpolant; write Interpolant"),
+    ],
+)
+def test_components_of_the_wrong_kind_are_refused_in_words(settings, message):
+    with pytest.raises(TypeError, match=message):
+        sb.AnnealedGFSVGD(**settings)
+
+
 def test_ctrl_c_returns_the_last_complete_iteration():
     calls = []
 
@@ -328,7 +401,7 @@ def test_a_penalty_or_nan_in_place_of_minus_infinity(penalty):
     result = sb.sample(penalised, START, num_particles=100, max_evals=5_000, vectorized=True, seed=0)
     assert (result.weights > 0).mean() > 0.95
     assert np.abs(result.mean).max() < 0.1
-    np.testing.assert_allclose(np.sqrt(np.diag(result.cov)), 0.99, atol=0.1)
+    np.testing.assert_allclose(np.sqrt(np.diag(result.cov)), 0.99, atol=0.2)
 
 
 @pytest.mark.parametrize("method", [sb.AnnealedGFSVGD(), sb.AnnealedSVGD()])

@@ -5,13 +5,15 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from functools import partial
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from steinbox.types import Array, Mask
 
 Function: TypeAlias = Callable[[Any], Any]
+T = TypeVar("T")
 
 
 class TargetError(RuntimeError):
@@ -92,15 +94,15 @@ class Evaluator:
 
     def _values(self, points: Array) -> tuple[Array, list[str | None]]:
         rows = self._rows(self._log_prob, points, "log_prob", ())
-        judged = [_judge_value(row) for row in rows]
+        judged = [_guarded(_judge_value, row, -np.inf) for row in rows]
         return np.array([value for value, _ in judged]), [reason for _, reason in judged]
 
     def _scores(self, points: Array, reasons: list[str | None]) -> Array:
         assert self._score is not None
         score = np.zeros_like(points)
+        judge, zero = partial(_judge_score, dimension=points.shape[1]), np.zeros(points.shape[1])
         for i, row in enumerate(self._rows(self._score, points, "score", points.shape[1:])):
-            gradient, reason = _judge_score(row, points.shape[1])
-            score[i] = gradient
+            score[i], reason = _guarded(judge, row, zero)
             reasons[i] = reasons[i] or reason
         return score
 
@@ -111,20 +113,24 @@ class Evaluator:
         batch = self._call(function, points.copy())
         if isinstance(batch, Exception):
             rows = [self._call(function, point[None].copy()) for point in points]
-            return [row if isinstance(row, Exception) else np.asarray(row)[0] for row in rows]
-        batch = _to_numpy(batch)
+            return [row if isinstance(row, Exception) else _only_row(row) for row in rows]
+        batch = self._call(_to_numpy, batch)
+        if isinstance(batch, Exception):
+            return [batch] * len(points)
+        assert isinstance(batch, np.ndarray)
         expected = (len(points), *row_shape)
         if batch.shape == (len(points), 1) and not row_shape:
             batch = batch[:, 0]
         if batch.shape != expected:
-            raise ValueError(
+            hint = "" if row_shape else " Is it a function of one point? Then leave vectorized=False."
+            error = ValueError(
                 f"expected {name} to return shape {expected} for points of shape {points.shape} (vectorized=True), "
-                f"got {batch.shape}"
-                + (". Is it a function of one point? Then leave vectorized=False." if not row_shape else "")
+                f"got shape {batch.shape}.{hint}"
             )
+            return [error] * len(points)
         return list(batch)
 
-    def _call(self, function: Function, argument: Array) -> object:
+    def _call(self, function: Function, argument: object) -> object:
         try:
             with np.errstate(all="ignore"):
                 result: object = function(argument)
@@ -144,6 +150,20 @@ class Evaluator:
 def _to_numpy(value: object) -> np.ndarray[Any, Any]:
     """NumPy's view of a list, a number, or a JAX or torch array, also of one that torch tracks gradients through."""
     return np.asarray(value.detach().cpu() if hasattr(value, "detach") else value)
+
+
+def _only_row(outcome: object) -> object:
+    """What a vectorised function returned for one point."""
+    array = _to_numpy(outcome)
+    return array[0] if array.ndim and len(array) == 1 else ValueError(f"got {_show(array)} for one point")
+
+
+def _guarded(judge: Callable[[object], tuple[T, str | None]], outcome: object, value: T) -> tuple[T, str | None]:
+    """Judge an object of the user's, whose own methods may raise."""
+    try:
+        return judge(outcome)
+    except Exception as error:
+        return value, f"{type(error).__name__} while reading what was returned"
 
 
 def _judge_value(outcome: object) -> tuple[float, str | None]:
@@ -182,6 +202,6 @@ def _describe_exception(error: Exception) -> str:
 def _show(outcome: object) -> str:
     shape = getattr(outcome, "shape", None)
     if shape not in (None, ()):
-        return f"an array of shape {tuple(shape)}"
+        return f"shape {tuple(shape)}"
     text = repr(outcome)
     return f"{text if len(text) < 60 else text[:57] + '...'} ({type(outcome).__name__})"

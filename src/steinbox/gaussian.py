@@ -132,4 +132,4 @@ def _cholesky(covariance: Array) -> Array:
 
 
 def _describe(values: Array) -> str:
-    return f"shape {values.shape}" + ("" if np.all(np.isfinite(values)) else " with values that are not finite")
+    return f"shape {values.shape}" + (f": {values.tolist()}" if values.size <= 9 else "")

@@ -30,6 +30,17 @@ class Iteration:
 Callback: TypeAlias = Callable[[Iteration], object]
 
 
+class CallbackError(RuntimeError):
+    """The user's callback raised."""
+
+
+_STATUS_OF: dict[type[BaseException], Status] = {
+    KeyboardInterrupt: Status.INTERRUPTED,
+    StalledError: Status.STALLED,
+    CallbackError: Status.CALLBACK_FAILED,
+}
+
+
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """What the loop brings home."""
@@ -37,6 +48,7 @@ class Outcome:
     draws: Draws
     trace: tuple[Info, ...]
     status: Status
+    reason: str = ""
 
 
 def run(
@@ -49,11 +61,12 @@ def run(
     """Run the sampler from these particles until it is done, the budget is spent or somebody stops it.
 
     Whatever stops it after the first batch, the state of the last complete iteration is a valid answer and is returned.
-    Nothing can be returned before that: a first batch in which all evaluations fail or lie outside the support raises.
+    Nothing can be returned before that: a first batch in which all evaluations fail or lie outside the support raises,
+    and so does a callback that fails at its first call.
     """
     state = sampler.start(particles, evaluator.num_remaining, rng)
     trace: list[Info] = []
-    status = None
+    status, reason = None, ""
     while status is None:
         try:
             points = sampler.ask(state, rng)
@@ -69,11 +82,11 @@ def run(
             status = _reason_to_stop(sampler, state)
             stop_asked = _call_back(callbacks, sampler, state, info, len(trace), evaluator)
             status = status or (Status.STOPPED_BY_CALLBACK if stop_asked else None)
-        except (KeyboardInterrupt, StalledError) as stop:
-            if not trace:
+        except tuple(_STATUS_OF) as stop:
+            if len(trace) < (2 if isinstance(stop, CallbackError) else 1):
                 raise
-            status = Status.STALLED if isinstance(stop, StalledError) else Status.INTERRUPTED
-    return Outcome(sampler.draws(state), tuple(trace), status)
+            status, reason = _STATUS_OF[type(stop)], str(stop)
+    return Outcome(sampler.draws(state), tuple(trace), status, reason)
 
 
 def _reason_not_to_evaluate(num_points: int, evaluator: Evaluator) -> Status | None:
@@ -103,18 +116,21 @@ def _reason_to_stop(sampler: Sampler, state: Any) -> Status | None:
 def _call_back(
     callbacks: tuple[Callback, ...], sampler: Sampler, state: Any, info: Info, num_done: int, evaluator: Evaluator
 ) -> bool:
-    """Show the iteration to every callback; True if one of them returned True."""
+    """Show the iteration to every callback; True if one of them returned something true."""
     if not callbacks:
         return False
     draws = sampler.draws(state)
     iteration = Iteration(
         index=num_done - 1,
-        particles=draws.particles,
-        log_prob=draws.log_prob,
+        particles=draws.particles.copy(),
+        log_prob=draws.log_prob.copy(),
         info=info,
         num_evals=evaluator.num_evals,
         max_evals=evaluator.max_evals,
         progress=sampler.progress(state),
     )
-    answers = [callback(iteration) for callback in callbacks]
-    return any(answer is True for answer in answers)
+    try:
+        answers = [callback(iteration) for callback in callbacks]
+        return any(bool(answer) for answer in answers if answer is not None)
+    except Exception as error:
+        raise CallbackError(f"the callback raised {type(error).__name__}: {error}") from error

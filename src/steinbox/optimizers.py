@@ -133,6 +133,11 @@ class Adam(_Normalized):
     memory: float = 0.999
     epsilon: float = 1e-8
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_share("momentum", self.momentum)
+        _check_share("memory", self.memory)
+
     def step(self, direction: Array, state: OptimizerState, progress: float) -> tuple[Array, OptimizerState]:
         square = self.mean_square(direction)
         first = self.momentum * state.first + (1 - self.momentum) * direction
@@ -157,8 +162,17 @@ class Adagrad(_Normalized):
     memory: float = 0.9
     epsilon: float = 1e-6
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_share("memory", self.memory)
+
     def step(self, direction: Array, state: OptimizerState, progress: float) -> tuple[Array, OptimizerState]:
         square = self.mean_square(direction)
         second = square if state.num_steps == 0 else self.memory * state.second + (1 - self.memory) * square
         step = self.step_size(progress) * direction / (np.sqrt(second) + self.epsilon)
         return step, OptimizerState(state.first, second, state.num_steps + 1)
+
+
+def _check_share(name: str, value: float) -> None:
+    if not 0 <= value < 1:
+        raise ValueError(f"expected {name} in [0, 1), got {value}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +40,8 @@ class Result:
         Why the run ended, a sentence.
     trace : mapping of str to (T,) array
         One entry per iteration: temperature, bandwidth, effective_sample_size, step_size, movement, mean_log_prob.
+    warnings : tuple of str
+        What makes the particles doubtful, in plain words; empty if nothing does.
     seed : int
     config : mapping
         The method and its settings, in words and numbers.
@@ -55,6 +58,7 @@ class Result:
     first_failure: str | None
     status: Status
     trace: Mapping[str, Array]
+    warnings: tuple[str, ...]
     seed: int
     config: Mapping[str, Any]
     version: str
@@ -76,7 +80,10 @@ class Result:
         return Summary(self.names, self.mean, np.sqrt(np.diag(self.cov)), np.asarray(quantiles))
 
     def save(self, path: str | Path) -> Path:
-        """Write everything to one ``.npz`` file of arrays and text (no pickle); returns the path."""
+        """Write everything to one ``.npz`` file of arrays and text (no pickle); returns the path.
+
+        It is written beside its place and then moved there: a failure leaves what was there before.
+        """
         path = Path(path)
         header = {
             "format": _FORMAT,
@@ -85,14 +92,20 @@ class Result:
             "num_failures": self.num_failures,
             "first_failure": self.first_failure,
             "status": self.status.name,
+            "warnings": self.warnings,
             "seed": self.seed,
             "config": self.config,
             "version": self.version,
         }
         arrays = {"particles": self.particles, "weights": self.weights, "log_prob": self.log_prob}
         arrays |= {f"trace/{name}": values for name, values in self.trace.items()}
-        with path.open("wb") as file:
-            np.savez_compressed(file, header=np.array(json.dumps(header)), **arrays)  # type: ignore[arg-type]
+        partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+        try:
+            with partial.open("wb") as file:
+                np.savez_compressed(file, header=np.array(json.dumps(header)), **arrays)  # type: ignore[arg-type]
+            partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)
         return path
 
     @classmethod
@@ -101,13 +114,14 @@ class Result:
         try:
             with np.load(path, allow_pickle=False) as file:
                 arrays = {name: file[name] for name in file.files}
-            header = json.loads(str(arrays.pop("header")))
-            if header.pop("format") != _FORMAT:
+            header = json.loads(str(arrays.pop("header", "{}")))
+            if header.pop("format", None) != _FORMAT:
                 raise ValueError("it is of another format")
             trace = {
                 name.removeprefix("trace/"): arrays.pop(name) for name in list(arrays) if name.startswith("trace/")
             }
-            header |= {"names": tuple(header["names"]), "status": Status[header["status"]]}
+            header |= {key: tuple(header[key]) for key in ("names", "warnings")}
+            header["status"] = Status[header["status"]]
             return cls(trace=trace, **arrays, **header)
         except FileNotFoundError:
             raise
@@ -121,7 +135,10 @@ class Result:
         of the posterior mean what they say, diagnostics of convergence (R-hat, autocorrelation) do not apply. A slash
         in a parameter's name becomes an underscore, since a tree's names are paths.
         """
-        from arviz_base import from_dict
+        try:
+            from arviz_base import from_dict
+        except ImportError:
+            raise ImportError('to_arviz() needs ArviZ: pip install "steinbox[arviz]"') from None
 
         inside = self.weights > 0
         posterior = {name.replace("/", "_"): self.particles[None, inside, k] for k, name in enumerate(self.names)}
@@ -132,7 +149,9 @@ class Result:
         failures = f", {self.num_failures:,} of them failed" if self.num_failures else ""
         return (
             f"<steinbox.Result: {num_particles} particles in {dimension} dimension{'s' if dimension > 1 else ''}, "
-            f"{self.num_evals:,} evaluations{failures}, {self.config.get('method', '?')}. {self.status}>"
+            f"{self.num_evals:,} evaluations{failures}, {self.config.get('method', '?')}. "
+            + " ".join([str(self.status), *(f"Warning: {warning}" for warning in self.warnings)])
+            + ">"
         )
 
 

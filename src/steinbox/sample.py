@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from steinbox.doubts import doubts
 from steinbox.evaluate import Evaluator
 from steinbox.initial import Initial, as_initial, fit_initial, path_start
 from steinbox.loop import Callback, Outcome, run
@@ -81,7 +82,7 @@ def sample(
     """
     method = AnnealedGFSVGD() if method is None else method
     _check_functions(log_prob, score, method)
-    seed = secrets.randbits(63) if seed is None else seed
+    seed = secrets.randbits(63) if seed is None else _whole_number("seed", seed, 0)
     rng = np.random.default_rng(seed)
     distribution, particles = _start(initial, num_particles, rng)
     names = _checked_names(names, particles.shape[1])
@@ -162,6 +163,7 @@ def _result(outcome: Outcome, evaluator: Evaluator, names: tuple[str, ...], meth
         num_failures=evaluator.num_failures,
         first_failure=None if evaluator.first_failure is None else str(evaluator.first_failure),
         status=outcome.status,
+        warnings=tuple(doubts(outcome)),
         trace={key: np.array([info[key] for info in outcome.trace]) for key in outcome.trace[0]},
         seed=seed,
         config={"method": type(method).__name__, "settings": _describe(method), "max_evals": evaluator.max_evals},

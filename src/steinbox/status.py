@@ -13,6 +13,7 @@ class Status(Enum):
     BUDGET_SPENT = "The budget of evaluations was spent before all planned iterations were done."
     INTERRUPTED = "Interrupted by the user; the particles are those of the last complete iteration."
     STOPPED_BY_CALLBACK = "The callback asked to stop."
+    CALLBACK_FAILED = "The callback raised an exception; the particles are those of the iteration it was shown."
     TARGET_FAILED = "Every evaluation of the last batch failed; the particles are those of the iteration before."
     SUPPORT_LOST = (
         "Every particle left the support of the target (log_prob was -inf everywhere); the particles are those of the "

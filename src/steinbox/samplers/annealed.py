@@ -7,7 +7,7 @@ from typing import Self
 
 from steinbox.annealing import Schedule, interpolate
 from steinbox.initial import Initial
-from steinbox.samplers.stein import SteinSampler, SteinState
+from steinbox.samplers.stein import SteinSampler, SteinState, require_component
 from steinbox.surrogates.base import Surrogate
 from steinbox.types import Array
 
@@ -18,6 +18,12 @@ class Annealed(SteinSampler):
 
     schedule: Schedule = field(default_factory=Schedule)
     base: Surrogate | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_component("schedule", self.schedule, "__call__", "Schedule()")
+        if self.base is not None:
+            require_component("base", self.base, "log_prob", "Gaussian(mean, std=1)")
 
     def bind(self, initial: Initial) -> Self:
         return self if self.base is not None else replace(self, base=initial)

@@ -84,8 +84,11 @@ class SteinSampler(ABC):
 
     def __post_init__(self) -> None:
         as_rule(self.bandwidth)
-        if self.num_iterations is not None and self.num_iterations < 1:
-            raise ValueError(f"expected num_iterations to be at least 1, got {self.num_iterations}")
+        require_component("kernel", self.kernel, "value", "RBF()")
+        require_component("optimizer", self.optimizer, "step", "Adam(0.2)")
+        require_component("coordinates", self.coordinates, "fit", "Whitened()")
+        if self.num_iterations is not None and not (isinstance(self.num_iterations, int) and self.num_iterations >= 1):
+            raise ValueError(f"expected num_iterations to be at least 1, a whole number, got {self.num_iterations}")
         if not self.tolerance >= 0:
             raise ValueError(f"expected a tolerance of at least 0, got {self.tolerance}")
 
@@ -238,6 +241,16 @@ def _is_hopeless(log_target: Array) -> Mask:
 
 def _finite_mean(log_prob: Array) -> float:
     return float(log_prob[np.isfinite(log_prob)].mean())
+
+
+def require_component(name: str, component: object, attribute: str, example: str) -> None:
+    """Refuse a setting of the wrong kind when it is made, not when it is first used."""
+    if isinstance(component, type):
+        raise TypeError(
+            f"expected {name} to be an object, got the class {component.__name__}; write {component.__name__}()"
+        )
+    if not hasattr(component, attribute):
+        raise TypeError(f"expected {name} to be something like {example}, got {component!r}")
 
 
 def require_two(usable: Mask) -> None:

@@ -60,6 +60,10 @@ class Given:
 
 def as_builder(surrogate: object) -> Builder:
     """A builder from a builder or from a surrogate; anything else is an error in words."""
+    if isinstance(surrogate, type):
+        raise TypeError(
+            f"expected a surrogate object, got the class {surrogate.__name__}; write {surrogate.__name__}()"
+        )
     if isinstance(surrogate, Builder):
         return surrogate
     if isinstance(surrogate, Surrogate):

@@ -55,6 +55,12 @@ class Interpolant:
     wall: float = 1.0
     kernel: Kernel = field(default_factory=RBF)
 
+    def __post_init__(self) -> None:
+        if self.num_history < 0 or self.max_points < 2 or self.num_selection_points < 2:
+            raise ValueError("Interpolant expects num_history of at least 0, and at least 2 points")
+        if not (self.nugget > 0 and self.wall > 0 and self.length_scales and min(self.length_scales) > 0):
+            raise ValueError("Interpolant expects a positive nugget and wall, and positive length_scales")
+
     def build(self, points: Array, log_target: Array, num_current: int) -> InterpolantSurrogate:
         coordinates = Whitened().fit(points[:num_current])
         points, log_target = points[: self.max_points], log_target[: self.max_points]
