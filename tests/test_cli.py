@@ -112,6 +112,25 @@ def test_an_error_while_the_file_loads_shows_its_line(run, tmp_path):
     assert "cli.py" not in outcome.output
 
 
+def test_a_model_may_import_its_neighbour_and_define_dataclasses(run, tmp_path):
+    (tmp_path / "neighbour.py").write_text("scale = 2.0")
+    careful = tmp_path / "careful_model.py"
+    careful.write_text(
+        "from __future__ import annotations\n"
+        "import pickle\n"
+        "from dataclasses import dataclass\n"
+        "from neighbour import scale\n"
+        "@dataclass\n"
+        "class Settings:\n"
+        "    scale: float = scale\n"
+        "settings = pickle.loads(pickle.dumps(Settings()))\n"
+        "def f(x):\n"
+        "    return -float(x @ x) / settings.scale\n"
+    )
+    outcome = run("sample", f"{careful}:f", "--initial", "mean=0,0 std=1", "--max-evals", 60)
+    assert outcome.exit_code == 0, outcome.output
+
+
 def test_a_file_without_initial_needs_one(run, tmp_path):
     bare = tmp_path / "bare.py"
     bare.write_text("def f(x): return 0.0")
@@ -120,12 +139,13 @@ def test_a_file_without_initial_needs_one(run, tmp_path):
 
 def test_a_folder_that_cannot_be_written_is_noticed_before_anything_is_spent(model, tmp_path):
     counting = tmp_path / "counting.py"
-    counting.write_text("raise SystemExit('loaded')")
+    counting.write_text("initial = None\ndef f(x): raise AssertionError('called')")
     blocked = tmp_path / "file"
     blocked.write_text("")
-    outcome = CliRunner().invoke(app, ["sample", f"{counting}:f", "--out", str(blocked / "run.npz")])
-    assert outcome.exit_code == 1
-    assert "cannot write to" in outcome.output
+    for out in (blocked / "run.npz", tmp_path):
+        outcome = CliRunner().invoke(app, ["sample", f"{counting}:f", "--out", str(out)])
+        assert outcome.exit_code == 1
+        assert "cannot write to" in outcome.output
     deep = tmp_path / "new" / "folder" / "run.npz"
     arguments = ["sample", f"{model}:log_prob", "--out", str(deep), "--particles", "10", "--max-evals", "40"]
     assert CliRunner().invoke(app, arguments).exit_code == 0
@@ -148,7 +168,9 @@ def test_ctrl_c_saves_what_is_there(model, tmp_path):
     outcome = subprocess.run(
         [*command, "--particles", "10", "--out", str(tmp_path / "run.npz")], capture_output=True, text=True, check=False
     )
+    assert outcome.returncode == 130
     assert "Interrupted by the user" in outcome.stdout
+    assert "Warning: The run ended at temperature" in outcome.stdout.replace("\n", " ")
     result = sb.Result.load(tmp_path / "run.npz")
     assert result.status is sb.Status.INTERRUPTED
     assert np.isfinite(result.log_prob).all()

@@ -125,6 +125,8 @@ def test_methods_that_need_a_score_say_so(method):
         ({"initial": np.ones((1, 2))}, ValueError, "at least 2 particles in `initial`, got 1"),
         ({"initial": [[0, 0], [1, np.nan], [2, 2]]}, ValueError, "rows 1 of `initial` hold NaN"),
         ({"initial": [[0, 0], [1, 1], [2, 2], [1, 1]]}, ValueError, "rows 1, 3 of `initial` are the same point"),
+        ({"initial": stats.norm([0, 1], [1, 2])}, TypeError, "for independent parameters give a list"),
+        ({"initial": [stats.norm(), stats.multivariate_normal([0, 0])]}, TypeError, "list of univariate"),
         ({"initial": stats.wishart(3, np.eye(2))}, TypeError, "over vectors"),
         ({"function": lambda x: -np.inf}, ValueError, "-inf at all 20 initial particles"),
         ({"function": lambda x: np.nan}, sb.TargetError, "all 20 evaluations .* returned nan"),

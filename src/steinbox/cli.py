@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import sys
 import tempfile
 import traceback
 from collections.abc import Callable
@@ -76,8 +78,8 @@ def sample(
 
     The file may also define `initial`, `names` and `score`.
     """
-    _prepare_folder(out.parent)
     module, function = _load(model)
+    _require_writable(out)
     start = getattr(module, "initial", None) if initial is None else _parse_initial(initial)
     if start is None:
         _fail("no initial distribution: give --initial 'mean=0,0 std=3', or define `initial` in the file")
@@ -93,8 +95,11 @@ def sample(
         seed=seed,
         progress=progress,
     )
+    result.save(out)
     _show(result)
-    _wrote(result.save(out))
+    _wrote(out)
+    if result.status is sb.Status.INTERRUPTED:
+        raise typer.Exit(130)
 
 
 @app.command()
@@ -104,7 +109,7 @@ def demo(
     progress: Annotated[bool, typer.Option("--progress/--no-progress", help="Show the bar.")] = True,
 ) -> None:
     """Sample a banana-shaped density from its values alone, and draw the particles over it."""
-    _prepare_folder(out)
+    _require_writable(out / "result.npz")
     target = sb.targets.Banana()
     _out.print("Target: a banana in two dimensions. steinbox sees only the values of its log-density.")
     result = sb.sample(
@@ -140,14 +145,16 @@ def _run(*arguments: Any, **settings: Any) -> sb.Result:
         _fail(str(error))
 
 
-def _prepare_folder(folder: Path) -> None:
+def _require_writable(path: Path) -> None:
     """Make sure that the result can be written, before anything is spent on it."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_dir():
+            raise IsADirectoryError("it is a folder")
+        with tempfile.TemporaryFile(dir=path.parent):
             pass
     except OSError as error:
-        _fail(f"cannot write to {folder}: {error}")
+        _fail(f"cannot write to {path}: {error}")
 
 
 def _load(model: str) -> tuple[ModuleType, Any]:
@@ -158,17 +165,27 @@ def _load(model: str) -> tuple[ModuleType, Any]:
         _fail(f"expected path/to/model.py:function, got {model!r}")
     if not path.is_file():
         _fail(f"there is no file {path}")
-    module = ModuleType(path.stem)
-    module.__file__ = str(path)
-    try:
-        exec(compile(path.read_text(), str(path), "exec"), module.__dict__)
-    except Exception as error:
-        _show_user_traceback(error)
-        _fail(f"{path} could not be loaded")
+    module = _execute(path)
     if not callable(getattr(module, name, None)):
         functions = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
         _fail(f"{path} defines no function {name!r}; it has {', '.join(functions) or 'none'}")
     return module, getattr(module, name)
+
+
+def _execute(path: Path) -> ModuleType:
+    """Import the file as Python would: its folder can be imported from, and its classes can be pickled."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        _fail(f"expected a Python file, got {path}")
+    sys.path.insert(0, str(path.parent.resolve()))
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        _show_user_traceback(error)
+        _fail(f"{path} could not be loaded")
+    return module
 
 
 def _parse_initial(text: str) -> sb.Gaussian | np.ndarray[Any, Any]:
@@ -178,9 +195,9 @@ def _parse_initial(text: str) -> sb.Gaussian | np.ndarray[Any, Any]:
             return np.asarray(np.load(text, allow_pickle=False))
         if text.endswith((".csv", ".txt")):
             return np.loadtxt(text, delimiter="," if text.endswith(".csv") else None, ndmin=2)
-        parts = dict(part.split("=", 1) for part in text.split())
+        parts = dict(part.partition("=")[::2] for part in text.split())
         if set(parts) != {"mean", "std"}:
-            raise ValueError("it has other parts than mean= and std=")
+            raise ValueError("it must have mean= and std=, and no spaces after commas")
         mean, std = ([float(number) for number in parts[key].split(",")] for key in ("mean", "std"))
         return sb.Gaussian(mean, std=std if len(std) > 1 else std[0])
     except (OSError, ValueError) as error:
@@ -196,6 +213,8 @@ def _show(result: sb.Result) -> None:
         table.add_row(*map(escape, row))
     _out.print(table)
     _out.print(escape(str(result.status)), highlight=False)
+    for warning in result.warnings:
+        _out.print(escape(f"Warning: {warning}"), style="yellow", highlight=False)
     if result.num_failures:
         _out.print(
             escape(f"{result.num_failures:,} evaluations failed; the first {result.first_failure}"), style="yellow"
@@ -221,7 +240,7 @@ def _show_user_traceback(error: BaseException) -> None:
     """The traceback from the user's first line on: what lies before is ours and says nothing to them."""
     ours = str(Path(__file__).parent)
     frames = traceback.extract_tb(error.__traceback__)
-    theirs = [frame for frame in frames if not frame.filename.startswith(ours)]
+    theirs = [frame for frame in frames if not frame.filename.startswith((ours, "<frozen importlib"))]
     text = "".join(traceback.format_list(theirs)) + "".join(traceback.format_exception_only(error))
     _err.print(text.rstrip(), markup=False, highlight=False, soft_wrap=True)
 

@@ -27,7 +27,7 @@ def doubts(outcome: Outcome) -> Iterator[str]:
     if num_particles <= dimension:
         yield f"{num_particles} particles for {dimension} parameters are too few to know directions apart; take more."
     if _is_rising(np.array([info["mean_log_prob"] for info in outcome.trace]), outcome.draws.log_prob):
-        yield "The mean log-density was still rising at the end: the particles are on their way; allow more evaluations."
+        yield "The mean log-density was still rising at the end: the particles are on their way; pay more evaluations."
 
 
 def _is_rising(mean_log_prob: Array, log_prob: Array) -> bool:

@@ -90,6 +90,8 @@ def as_initial(initial: object) -> Initial | Array:
     if _is_frozen(initial):
         return _from_frozen(initial)
     if isinstance(initial, Sequence) and len(initial) > 0 and all(_is_frozen(item) for item in initial):
+        if not all(hasattr(item, "cdf") and np.ndim(item.rvs()) == 0 for item in initial):
+            raise TypeError("expected a list of univariate scipy.stats distributions, one for each parameter")
         return ScipyIndependent(tuple(initial))
     return _checked_particles(initial)
 
@@ -114,7 +116,13 @@ def _is_frozen(candidate: object) -> bool:
 
 
 def _from_frozen(frozen: Any) -> Initial:
-    draw = np.asarray(frozen.rvs(size=3, random_state=np.random.default_rng(0)), dtype=np.float64)
+    try:
+        draw = np.asarray(frozen.rvs(size=3, random_state=np.random.default_rng(0)), dtype=np.float64)
+    except ValueError:
+        raise TypeError(
+            "expected a scipy.stats distribution with numbers as parameters; for independent parameters give a list, "
+            "one distribution for each"
+        ) from None
     if draw.ndim == 1 and np.shape(frozen.logpdf(draw)) == (3,):
         return ScipyIndependent((frozen,)) if hasattr(frozen, "cdf") else ScipyMultivariate(frozen, 1)
     if draw.ndim == 2:
