@@ -107,6 +107,8 @@ def test_scores_are_judged_too():
     np.testing.assert_array_equal(evaluation.failed, [False, False, True, False])
     np.testing.assert_array_equal(evaluation.score[[0, 1, 3]], -POINTS[[0, 1, 3]])
     assert np.isfinite(evaluation.score).all()
+    outside = evaluator(lambda x: -np.inf if x[0] == 4 else 0.0, score=score)(POINTS)
+    assert not outside.failed.any(), "outside the support a score may be anything"
     wrong = evaluator(lambda x: 0.0, score=lambda x: 1.0)
     assert wrong(POINTS).failed.all()
     assert "expected 2 real numbers" in str(wrong.first_failure)

@@ -79,7 +79,7 @@ class Evaluator:
             raise ValueError(f"{len(points)} evaluations asked for, {self.num_remaining} left of {self.max_evals}")
         self._first_exception = None
         values, reasons = self._values(points)
-        score = None if self._score is None else self._scores(points, reasons)
+        score = None if self._score is None else self._scores(self._score, points, values, reasons)
         failed = np.array([reason is not None for reason in reasons], dtype=bool)
         self._record(points, reasons, failed)
         return Evaluation(np.where(failed, -np.inf, values), failed, score)
@@ -97,38 +97,35 @@ class Evaluator:
         judged = [_guarded(_judge_value, row, -np.inf) for row in rows]
         return np.array([value for value, _ in judged]), [reason for _, reason in judged]
 
-    def _scores(self, points: Array, reasons: list[str | None]) -> Array:
-        assert self._score is not None
+    def _scores(self, function: Function, points: Array, values: Array, reasons: list[str | None]) -> Array:
+        """Scores; a bad one fails its point, unless that lies outside the support, where a score may be anything."""
         score = np.zeros_like(points)
         judge, zero = partial(_judge_score, dimension=points.shape[1]), np.zeros(points.shape[1])
-        for i, row in enumerate(self._rows(self._score, points, "score", points.shape[1:])):
+        for i, row in enumerate(self._rows(function, points, "score", points.shape[1:])):
             score[i], reason = _guarded(judge, row, zero)
-            reasons[i] = reasons[i] or reason
+            if np.isfinite(values[i]):
+                reasons[i] = reason
         return score
 
     def _rows(self, function: Function, points: Array, name: str, row_shape: tuple[int, ...]) -> list[object]:
         """One outcome per point: what the function returned, or the exception it raised."""
         if not self._vectorized:
             return [self._call(function, point.copy()) for point in points]
-        batch = self._call(function, points.copy())
-        if isinstance(batch, Exception):
-            rows = [self._call(function, point[None].copy()) for point in points]
-            return [row if isinstance(row, Exception) else _only_row(row) for row in rows]
-        batch = self._call(_to_numpy, batch)
-        if isinstance(batch, Exception):
-            return [batch] * len(points)
-        assert isinstance(batch, np.ndarray)
-        expected = (len(points), *row_shape)
+        batch = self._call(lambda x: _to_numpy(function(x)), points.copy())
+        if not isinstance(batch, np.ndarray):
+            rows = [self._call(lambda x: _to_numpy(function(x)), point[None].copy()) for point in points]
+            return [_only_row(row) for row in rows]
         if batch.shape == (len(points), 1) and not row_shape:
             batch = batch[:, 0]
-        if batch.shape != expected:
-            hint = "" if row_shape else " Is it a function of one point? Then leave vectorized=False."
-            error = ValueError(
-                f"expected {name} to return shape {expected} for points of shape {points.shape} (vectorized=True), "
-                f"got shape {batch.shape}.{hint}"
-            )
-            return [error] * len(points)
-        return list(batch)
+        expected = (len(points), *row_shape)
+        if batch.shape == expected:
+            return list(batch)
+        hint = "" if row_shape else " Is it a function of one point? Then leave vectorized=False."
+        error = ValueError(
+            f"expected {name} to return shape {expected} for points of shape {points.shape} (vectorized=True), "
+            f"got shape {batch.shape}.{hint}"
+        )
+        return [error] * len(points)
 
     def _call(self, function: Function, argument: object) -> object:
         try:
@@ -153,9 +150,10 @@ def _to_numpy(value: object) -> np.ndarray[Any, Any]:
 
 
 def _only_row(outcome: object) -> object:
-    """What a vectorised function returned for one point."""
-    array = _to_numpy(outcome)
-    return array[0] if array.ndim and len(array) == 1 else ValueError(f"got {_show(array)} for one point")
+    """What a vectorised function returned for one point, or the exception it raised."""
+    if not isinstance(outcome, np.ndarray):
+        return outcome
+    return outcome[0] if outcome.ndim and len(outcome) == 1 else ValueError(f"got {_show(outcome)} for one point")
 
 
 def _guarded(judge: Callable[[object], tuple[T, str | None]], outcome: object, value: T) -> tuple[T, str | None]:
@@ -193,7 +191,7 @@ def _judge_score(outcome: object, dimension: int) -> tuple[Array, str | None]:
 
 def _describe_exception(error: Exception) -> str:
     """What was raised, and the deepest line of the user's own file on the way there."""
-    frames = traceback.extract_tb(error.__traceback__)[1:]  # the first is the call in this file
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
     theirs = [frame for frame in frames if frame.filename == frames[0].filename]
     where = f" (line {theirs[-1].lineno} of {theirs[-1].filename})" if theirs else ""
     return f"{type(error).__name__}: {error}{where}"
