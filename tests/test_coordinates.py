@@ -36,6 +36,14 @@ def test_standardized_and_whitened_have_unit_spread(x):
     np.testing.assert_allclose(np.cov(Whitened().fit(many).forward(many).T), np.eye(3), atol=0.02)
 
 
+def test_whitening_shrinks_the_covariance_towards_its_diagonal(rng):
+    x = rng.standard_normal((12, 4)) @ rng.standard_normal((4, 4))
+    covariance, share = np.cov(x.T, bias=True), 4 / 16
+    expected = (1 - share) * covariance + share * np.diag(np.diag(covariance))
+    root = Whitened().fit(x).root
+    np.testing.assert_allclose(root @ root.T, expected, rtol=1e-10)
+
+
 def test_whitening_commutes_with_rotation_up_to_the_diagonal_shrinkage(rng):
     x = rng.standard_normal((50_000, 3)) * [1, 2, 3]
     rotation = ortho_group.rvs(3, random_state=rng)

@@ -124,6 +124,22 @@ def test_the_user_cannot_change_our_points():
     np.testing.assert_array_equal(points, POINTS)
 
 
+def test_the_user_cannot_change_our_points_all_at_once():
+    def log_prob(x):
+        x[:] = 0
+        return np.zeros(len(x))
+
+    points = POINTS.copy()
+    evaluator(log_prob, vectorized=True)(points)
+    np.testing.assert_array_equal(points, POINTS)
+
+
+def test_of_several_failures_the_first_is_shown():
+    calls = evaluator(lambda x: np.nan if x[0] in (2, 6) else 0.0)
+    assert calls(POINTS).failed.sum() == 2
+    assert "x = [2.0, 3.0]" in str(calls.first_failure)
+
+
 def test_the_budget_is_a_limit():
     calls = evaluator(lambda x: 0.0, max_evals=5)
     calls(POINTS)

@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 import steinbox as sb
+from steinbox.direction import stein_direction
 from steinbox.evaluate import Evaluation
+from steinbox.kernels import RBF
+from steinbox.samplers.stein import _brought_back
 
 BASE = sb.Gaussian([0.0, 0.0], std=2.0)
 TARGET = sb.Gaussian([1.0, 0.0], std=1.0)
@@ -66,6 +69,27 @@ def test_a_point_that_fails_again_counts_as_outside():
     run(sb.GFSVGD(surrogate=spy), num_iterations=2, failing=[[1], [1]])
     assert [len(call[0]) for call in spy.calls] == [7, 8]
     assert np.isinf(spy.calls[1][1][1])
+
+
+def test_a_point_that_fails_once_goes_on_with_the_others():
+    """Where it goes is where the Stein direction of the others sends it, not half-way to its neighbour."""
+    rng = np.random.default_rng(0)
+    method = sb.GFSVGD(
+        surrogate=BASE, optimizer=sb.optimizers.Plain(0.1), coordinates=sb.coordinates.Plain(), bandwidth=2.0
+    )
+    particles = TARGET.sample(8, rng)
+    failed = np.arange(8) == 2
+    log_prob = np.where(failed, -np.inf, TARGET.log_prob(particles))
+    state, _ = method.tell(method.start(particles, 1_000, rng), particles, Evaluation(log_prob, failed), rng)
+    weights = np.where(failed, 0.0, np.exp(BASE.log_prob(particles) - TARGET.log_prob(particles)))
+    direction = stein_direction(particles, BASE.score(particles), weights / weights.sum(), RBF(), 2.0)
+    np.testing.assert_allclose(state.next_particles, particles + 0.1 * direction, rtol=1e-10)
+
+
+def test_a_step_that_overflows_is_not_taken():
+    points = np.zeros((3, 2))
+    moved = _brought_back(points, np.array([[1.0, 2.0], [np.inf, 1.0], [np.nan, np.nan]]), np.full(3, False))
+    np.testing.assert_array_equal(moved, [[1.0, 2.0], [0.0, 1.0], [0.0, 0.0]])
 
 
 def test_a_straggler_is_neither_taught_nor_left_behind():

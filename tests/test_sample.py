@@ -216,6 +216,21 @@ def test_the_budget_follows_from_the_iterations_or_limits_them():
     assert limited.trace["temperature"][-1] == 1.0, "the path ends at the target, whatever the budget"
 
 
+def test_no_convergence_before_the_path_has_reached_the_target():
+    result = quick(method=sb.AnnealedGFSVGD(tolerance=10.0))
+    assert result.status is sb.Status.CONVERGED
+    assert result.trace["temperature"][-1] == 1.0
+    assert np.sum(result.trace["temperature"] == 1.0) == 1
+
+
+def test_the_path_from_an_array_starts_at_its_mean_and_covariance():
+    from steinbox.initial import fit_initial
+
+    particles = np.random.default_rng(0).standard_normal((2_000, 2)) * [1, 3] + [5, -5]
+    np.testing.assert_allclose(fit_initial(particles).mean, particles.mean(axis=0))
+    np.testing.assert_allclose(fit_initial(particles).cov, np.cov(particles.T), rtol=1e-2, atol=0.01)
+
+
 def test_movement_below_the_tolerance_stops_the_run():
     result = quick(method=sb.GFSVGD(tolerance=10.0))
     assert result.status is sb.Status.CONVERGED

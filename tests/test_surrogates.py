@@ -81,6 +81,15 @@ def test_interpolant_score_is_the_gradient_of_its_log_prob(points, log_target, x
         np.testing.assert_allclose(surrogate.score(x)[:, k], difference, atol=1e-6)
 
 
+@pytest.mark.parametrize("length_scale", [1.0, 16.0])
+def test_interpolant_finds_the_length_scale_its_values_were_drawn_with(length_scale, rng):
+    points = rng.standard_normal((150, 2))
+    z = Whitened().fit(points).forward(points)
+    gram = np.exp(-((z[:, None] - z[None]) ** 2).sum(axis=-1) / (2 * length_scale * 2))
+    values = np.linalg.cholesky(gram + 1e-6 * np.eye(150)) @ rng.standard_normal(150)
+    assert Interpolant().build(points, values, 150).bandwidth == 4 * length_scale
+
+
 def test_interpolant_passes_through_the_values(points, log_target):
     surrogate = Interpolant().build(points, log_target, len(points))
     np.testing.assert_allclose(surrogate.log_prob(points), log_target, atol=0.05)  # the nugget, in nats

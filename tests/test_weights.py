@@ -22,3 +22,4 @@ def test_no_weight_is_no_weight_but_some_must_be():
 def test_effective_sample_size_between_one_and_n():
     assert effective_sample_size(np.full(10, 0.1)) == pytest.approx(10)
     assert effective_sample_size(np.array([1.0, 0.0, 0.0])) == 1
+    assert effective_sample_size(np.array([2.0, 1.0, 1.0])) == pytest.approx(16 / 6)
