@@ -2,7 +2,7 @@
 
 from steinbox import bandwidth, coordinates, kernels, optimizers, surrogates, targets
 from steinbox.annealing import Schedule
-from steinbox.discrepancies import mmd
+from steinbox.discrepancies import black_box_weights, gf_ksd, goodness_of_fit, ksd, mmd, thin
 from steinbox.evaluate import TargetError
 from steinbox.gaussian import Gaussian
 from steinbox.mixtures import GaussianMixture
@@ -25,11 +25,16 @@ __all__ = [
     "Status",
     "TargetError",
     "bandwidth",
+    "black_box_weights",
     "coordinates",
+    "gf_ksd",
+    "goodness_of_fit",
     "kernels",
+    "ksd",
     "mmd",
     "optimizers",
     "sample",
     "surrogates",
     "targets",
+    "thin",
 ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import numpy.typing as npt
 
 from steinbox.kernels import Kernel
 from steinbox.types import Array
@@ -16,6 +17,7 @@ from steinbox.types import Array
 TILE = 256  # most rows of a tile: half a megabyte, so that a tile and its exponential stay in the cache
 _TILE_PRODUCTS = 500_000  # most multiplications in a square tile: from 2^19 OpenBLAS starts threads, which cost more
 _BRACKET_PAIRS = 4_096  # random pairs that bracket the median of all pairs
+_MOST_POINTS_FOR_ALL_PAIRS, _MANY_PAIRS = 5_000, 1_000_000  # beyond these points, the median of so many random pairs
 
 
 def squared_distances(x: Array, y: Array) -> Array:
@@ -74,7 +76,8 @@ def median_squared_distance(x: Array) -> float:
 
     Of many pairs a random sample brackets the median; one pass over the tiles counts the pairs below the bracket and
     keeps those inside it, and the median is one of these. If the sample misled, all pairs are kept: the result is exact
-    in any case. Distances that are nothing but rounding count as zero.
+    in any case. Beyond 5,000 points it is the median of a fixed random million of the pairs. Distances that are
+    nothing but rounding count as zero.
 
     Examples
     --------
@@ -83,7 +86,16 @@ def median_squared_distance(x: Array) -> float:
     4.0
     """
     centred = x - x.mean(axis=0)
-    num_pairs = len(x) * (len(x) - 1) // 2
+    rounding = 16 * np.finfo(np.float64).eps * (centred**2).sum(axis=1).max()
+    median = (
+        _median(centred) if len(x) <= _MOST_POINTS_FOR_ALL_PAIRS else np.median(_random_pairs(centred, _MANY_PAIRS))
+    )
+    return float(median) if median > rounding else 0.0
+
+
+def _median(centred: Array) -> float:
+    """The exact one: the median of the distances, squared. With an even count the median of the squares differs."""
+    num_pairs = len(centred) * (len(centred) - 1) // 2
     lower, upper = (num_pairs - 1) // 2, num_pairs // 2
     bracket = _median_bracket(centred) if num_pairs > 25 * _BRACKET_PAIRS else (-np.inf, np.inf)
     num_below, inside = _pairs_in_bracket(centred, *bracket)
@@ -91,21 +103,26 @@ def median_squared_distance(x: Array) -> float:
         num_below, inside = _pairs_in_bracket(centred, -np.inf, np.inf)
     inside.partition(upper - num_below)
     above = inside[upper - num_below]
-    # The median of the distances, then squared: with an even count this differs from the median of the squares.
     below = above if lower == upper else inside[: upper - num_below].max()
-    median = ((np.sqrt(max(below, 0.0)) + np.sqrt(max(above, 0.0))) / 2) ** 2
-    rounding = 16 * np.finfo(np.float64).eps * (centred**2).sum(axis=1).max()
-    return float(median) if median > rounding else 0.0
+    return float(((np.sqrt(max(below, 0.0)) + np.sqrt(max(above, 0.0))) / 2) ** 2)
 
 
 def _median_bracket(centred: Array) -> tuple[float, float]:
     """Bounds of the median of all squared distances: four standard errors of a sample's median to each side."""
-    rng = np.random.default_rng(0)
-    first = rng.integers(len(centred), size=_BRACKET_PAIRS)
-    second = (first + rng.integers(1, len(centred), size=_BRACKET_PAIRS)) % len(centred)
-    sample = np.sort(((centred[first] - centred[second]) ** 2).sum(axis=1))
+    sample = np.sort(_random_pairs(centred, _BRACKET_PAIRS))
     margin = 2 * int(np.sqrt(_BRACKET_PAIRS))
     return float(sample[_BRACKET_PAIRS // 2 - margin]), float(sample[_BRACKET_PAIRS // 2 + margin])
+
+
+def _random_pairs(centred: Array, num_pairs: int) -> Array:
+    """Squared distances of random pairs of different points, the same ones at every call."""
+    rng = np.random.default_rng(0)
+    first = rng.integers(len(centred), size=num_pairs)
+    second = (first + rng.integers(1, len(centred), size=num_pairs)) % len(centred)
+    squares = np.empty(num_pairs)
+    for rows in _row_tiles(num_pairs, 100_000):
+        squares[rows] = ((centred[first[rows]] - centred[second[rows]]) ** 2).sum(axis=1)
+    return squares
 
 
 def _pairs_in_bracket(centred: Array, low: float, high: float) -> tuple[int, Array]:
@@ -195,6 +212,24 @@ def kernel_expansion(
     return values, gradients
 
 
+def kernel_expansion_slopes(x: Array, coefficients: Array, kernel: Kernel, bandwidth: float) -> Array:
+    r"""Gradients at every :math:`x_i` of a function of its own, :math:`g_i(x) = \sum_j C_{ij} k(x, x_j)`.
+
+    Parameters
+    ----------
+    x : (n, d) array
+    coefficients : (n, n) array
+    """
+    x = x - x.mean(axis=0)
+    columns = (2 / bandwidth) * np.column_stack([x, np.ones(len(x))])
+    gradients = np.empty_like(x)
+    for rows in _row_tiles(len(x)):
+        u = _centred_squared_distances(x[rows], x) / bandwidth
+        sums = (coefficients[rows] * kernel.value(u) * kernel.slope_ratio(u)) @ columns
+        gradients[rows] = x[rows] * sums[:, -1:] - sums[:, :-1]
+    return gradients
+
+
 def log_kernel_expansion(
     x: Array, centres: Array, log_coefficients: Array, kernel: Kernel, bandwidth: float
 ) -> tuple[Array, Array]:
@@ -230,3 +265,81 @@ def weighted_kernel_mean(
             u = _centred_squared_distances(x[rows], y[columns]) / bandwidth
             total += float(x_weights[rows] @ kernel.value(u) @ y_weights[columns])
     return total
+
+
+class SteinKernel:
+    r"""The matrix :math:`H_{ij} = w_i w_j \kappa(x_i, x_j)` of a Stein kernel, never held as a whole unless asked for.
+
+    With :math:`\delta = x - y`, :math:`a = f'/f` and :math:`b = f''/f` the Stein kernel of a radial one
+    (Liu, Lee & Jordan, 2016, Theorem 3.6) is
+
+    .. math:: \kappa(x, y) = f(u) \Big[ s_x^\top s_y + \tfrac{2}{h} a(u) \big((s_y - s_x)^\top \delta - d\big)
+              - \tfrac{4}{h} b(u)\, u \Big],
+
+    three Gram products and a few passes over a tile.
+
+    Parameters
+    ----------
+    x, score : (n, d) arrays
+    weights : (n,) array
+        The :math:`w`: ones, or the importance weights of the gradient-free discrepancy.
+    kernel : Kernel
+    bandwidth : float
+        The h in :math:`u = \|\delta\|^2 / h`.
+    """
+
+    def __init__(self, x: Array, score: Array, weights: Array, kernel: Kernel, bandwidth: float) -> None:
+        x = x - x.mean(axis=0)
+        norms, products, ones = np.einsum("id,id->i", x, x), np.einsum("id,id->i", x, score), np.ones(len(x))
+        self.weights = weights
+        self._kernel, self._scale = kernel, 2 / bandwidth
+        self._score = score
+        self._distance_left = np.column_stack([-2 * x, norms, ones]) / bandwidth
+        self._distance_right = np.column_stack([x, ones, norms])
+        # (s_y - s_x)ᵀ(x - y) - d as one product
+        self._cross_left = np.column_stack([x, score, -products, ones])
+        self._cross_right = np.column_stack([score, x, ones, -products - x.shape[1]])
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    def block(self, rows: slice, columns: slice) -> Array:
+        """The entries of H at these rows and columns."""
+        u = self._distance_left[rows] @ self._distance_right[columns].T
+        np.maximum(u, 0.0, out=u)
+        block = self._cross_left[rows] @ self._cross_right[columns].T
+        block *= self._scale * self._kernel.slope_ratio(u)
+        block += self._score[rows] @ self._score[columns].T
+        block *= self._kernel.value(u)
+        u *= self._kernel.value(u) * self._kernel.curvature_ratio(u)
+        u *= 2 * self._scale
+        block -= u
+        block *= self.weights[rows, None]
+        block *= self.weights[columns]
+        return np.asarray(block)
+
+    @property
+    def diagonal(self) -> Array:
+        r"""The entries :math:`w_i^2 \kappa(x_i, x_i)`."""
+        dimension = self._score.shape[1]
+        slope = np.broadcast_to(self._kernel.slope_ratio(np.zeros(1)), 1)[0]
+        return np.asarray(self.weights**2 * ((self._score**2).sum(axis=1) - self._scale * slope * dimension))
+
+    def column(self, index: int) -> Array:
+        """One column of H."""
+        return self.block(slice(None), slice(index, index + 1))[:, 0]
+
+    def matrix(self) -> Array:
+        """All of H: n × n numbers."""
+        return self.block(slice(None), slice(None))
+
+    def quadratic_forms(self, vectors: npt.NDArray[np.generic]) -> Array:
+        r"""The forms :math:`v^\top H v` of the columns v of an (n, B) array, in one pass over the tiles."""
+        forms = np.zeros(vectors.shape[1])
+        tiles = list(_row_tiles(len(self)))
+        for number, rows in enumerate(tiles):
+            left = vectors[rows].astype(np.float64)
+            for columns in tiles[number:]:
+                product = self.block(rows, columns) @ vectors[columns].astype(np.float64)
+                forms += (1 if rows == columns else 2) * np.einsum("ib,ib->b", left, product)
+        return forms

@@ -7,12 +7,15 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from steinbox.status import Status
 from steinbox.types import Array
+
+if TYPE_CHECKING:
+    from steinbox.discrepancies import Diagnostics
 
 _FORMAT = "steinbox-result-1"
 _QUANTILES = (0.05, 0.5, 0.95)
@@ -78,6 +81,16 @@ class Result:
         """Mean, standard deviation and quantiles of every parameter; print it."""
         quantiles = np.quantile(self.particles, _QUANTILES, axis=0, weights=self.weights, method="inverted_cdf")
         return Summary(self.names, self.mean, np.sqrt(np.diag(self.cov)), np.asarray(quantiles))
+
+    def diagnostics(self) -> Diagnostics:
+        """How good the particles are, judged from their log-densities alone: no evaluation is paid. Print it.
+
+        Particles of a Stein sampler repel each other and lie more evenly than independent draws: a good run has a
+        p-value near one, and only a small one says something. Modes that no particle has seen stay unseen here too.
+        """
+        from steinbox.discrepancies.diagnostics import diagnose
+
+        return diagnose(self.particles, self.log_prob, self.weights, self.seed)
 
     def save(self, path: str | Path) -> Path:
         """Write everything to one ``.npz`` file of arrays and text (no pickle); returns the path.

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 import numpy.typing as npt
 
 from steinbox.bandwidth import Rule, as_rule
+from steinbox.discrepancies.inputs import Statistic, as_points, as_weights, require_statistic, signed_root
 from steinbox.kernels import RBF, Kernel
 from steinbox.pairwise import weighted_kernel_mean
 from steinbox.types import Array
@@ -20,7 +19,7 @@ def mmd(
     weights: npt.ArrayLike | None = None,
     bandwidth: float | str | Rule = "median",
     kernel: Kernel | None = None,
-    statistic: Literal["v", "u"] = "v",
+    statistic: Statistic = "v",
 ) -> float:
     r"""Maximum mean discrepancy (Gretton et al., 2012) between particles x and a reference sample y,
 
@@ -51,12 +50,11 @@ def mmd(
     >>> mmd(rng.standard_normal((1000, 2)), y) < 0.1 < mmd(rng.standard_normal((1000, 2)) + 1, y)
     True
     """
-    x, y = _checked("x", x), _checked("y", y)
+    x, y = as_points("x", x), as_points("y", y)
     if x.shape[1] != y.shape[1]:
         raise ValueError(f"expected x and y of the same dimension, got {x.shape[1]} and {y.shape[1]}")
-    if statistic not in ("v", "u"):
-        raise ValueError(f"expected statistic 'v' or 'u', got {statistic!r}")
-    a, b = _checked_weights(weights, len(x)), np.full(len(y), 1 / len(y))
+    require_statistic(statistic)
+    a, b = as_weights(weights, len(x)), np.full(len(y), 1 / len(y))
     kernel = RBF() if kernel is None else kernel
     h = as_rule(bandwidth)(y)
     within_x = weighted_kernel_mean(x, a, x, a, kernel, h)
@@ -64,30 +62,10 @@ def mmd(
     if statistic == "u":
         within_x, within_y = _without_diagonal(within_x, a), _without_diagonal(within_y, b)
     square = within_x + within_y - 2 * weighted_kernel_mean(x, a, y, b, kernel, h)
-    if statistic == "v":
-        return float(np.sqrt(max(square, 0.0)))
-    return float(np.sign(square) * np.sqrt(abs(square)))
+    return signed_root(square, statistic)
 
 
 def _without_diagonal(double_sum: float, weights: Array) -> float:
     """Leave out the pairs of a point with itself, where k = 1, and divide by the weight that remains."""
     diagonal = float(weights @ weights)
     return (double_sum - diagonal) / (1 - diagonal)
-
-
-def _checked(name: str, points: npt.ArrayLike) -> Array:
-    array = np.asarray(points, dtype=np.float64)
-    if array.ndim != 2 or len(array) < 2:
-        raise ValueError(f"expected {name} of shape (n, d) with at least two rows, got {array.shape}")
-    if not np.isfinite(array).all():
-        raise ValueError(f"expected finite points in {name}")
-    return array
-
-
-def _checked_weights(weights: npt.ArrayLike | None, num_points: int) -> Array:
-    if weights is None:
-        return np.full(num_points, 1 / num_points)
-    array = np.asarray(weights, dtype=np.float64)
-    if array.shape != (num_points,) or not np.all(array >= 0) or not 0 < array.sum() < np.inf:
-        raise ValueError(f"expected {num_points} weights that are at least 0 and not all 0, got shape {array.shape}")
-    return np.asarray(array / array.sum())

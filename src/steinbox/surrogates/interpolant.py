@@ -66,8 +66,8 @@ class Interpolant:
         points, log_target = points[: self.max_points], log_target[: self.max_points]
         z, values = coordinates.forward(points), _with_wall(log_target, self.wall)
         bandwidth = self._best_bandwidth(z, values)
-        gram = _gram(z, self.kernel, bandwidth, self.nugget)
-        trend, coefficients = _generalized_least_squares(gram, _trend_features(z), values)
+        gram = gram_matrix(z, self.kernel, bandwidth, self.nugget)
+        trend, coefficients = _generalized_least_squares(gram, trend_features(z), values)
         return InterpolantSurrogate(coordinates, z, coefficients, trend, self.kernel, bandwidth)
 
     def _best_bandwidth(self, z: Array, values: Array) -> float:
@@ -75,8 +75,8 @@ class Interpolant:
         stride = -(-len(z) // self.num_selection_points)
         z, values = z[::stride], values[::stride]
         bandwidths = [float(2 * scale * z.shape[1]) for scale in self.length_scales]
-        grams = (_gram(z, self.kernel, bandwidth, self.nugget) for bandwidth in bandwidths)
-        likelihoods = [_log_likelihood(gram, _trend_features(z), values) for gram in grams]
+        grams = (gram_matrix(z, self.kernel, bandwidth, self.nugget) for bandwidth in bandwidths)
+        likelihoods = [_log_likelihood(gram, trend_features(z), values) for gram in grams]
         return bandwidths[int(np.argmax(likelihoods))]
 
 
@@ -93,7 +93,7 @@ class InterpolantSurrogate:
 
     def log_prob(self, x: Array) -> Array:
         z = self.coordinates.forward(x)
-        return np.asarray(self._expansion(z)[0] + _trend_features(z) @ self.trend)
+        return np.asarray(self._expansion(z)[0] + trend_features(z) @ self.trend)
 
     def score(self, x: Array) -> Array:
         z = self.coordinates.forward(x)
@@ -104,7 +104,7 @@ class InterpolantSurrogate:
         return kernel_expansion(z, self.centres, self.coefficients, self.kernel, self.bandwidth)
 
 
-def _trend_features(z: Array) -> Array:
+def trend_features(z: Array) -> Array:
     """The columns 1, z and ‖z‖² of the mean."""
     return np.column_stack([np.ones(len(z)), z, (z**2).sum(axis=1)])
 
@@ -114,7 +114,8 @@ def _with_wall(log_target: Array, wall: float) -> Array:
     return np.where(inside, log_target, log_target[inside].min() - wall)
 
 
-def _gram(z: Array, kernel: Kernel, bandwidth: float, nugget: float) -> Array:
+def gram_matrix(z: Array, kernel: Kernel, bandwidth: float, nugget: float) -> Array:
+    """The kernel matrix of the points with the nugget on its diagonal."""
     gram = kernel.value(squared_distances(z, z) / bandwidth)
     gram[np.diag_indices_from(gram)] += nugget
     return gram

@@ -1,0 +1,111 @@
+"""Black-box importance sampling: weights that make any points a sample of the target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from steinbox.bandwidth import Rule
+from steinbox.coordinates import Coordinates, Whitened
+from steinbox.discrepancies.discrepancy import warn
+from steinbox.discrepancies.inputs import Values
+from steinbox.discrepancies.weighed import Metric, weigh
+from steinbox.kernels import RBF, Kernel
+from steinbox.types import Array
+from steinbox.weights import effective_sample_size
+
+_RBF, _WHITENED = RBF(), Whitened()
+_RIDGE = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class BlackBoxWeights:
+    r"""Weights, and the proof that they are the best.
+
+    Attributes
+    ----------
+    weights : (n,) array
+        At least zero; they sum to one.
+    discrepancy : float
+        The Stein discrepancy of the points with these weights.
+    duality_gap : float
+        By at most this much the *squared* discrepancy exceeds the smallest that any weights have.
+    effective_sample_size : float
+        Of these weights.
+    """
+
+    weights: Array
+    discrepancy: float
+    duality_gap: float
+    effective_sample_size: float
+
+
+def black_box_weights(
+    x: npt.ArrayLike,
+    log_prob: Values | None,
+    *,
+    score: Values | None = None,
+    surrogate: object | None = None,
+    kernel: Kernel = _RBF,
+    bandwidth: float | str | Rule = "median",
+    coordinates: Coordinates = _WHITENED,
+) -> BlackBoxWeights:
+    r"""Weights on the points that minimise their (gradient-free) Stein discrepancy from the target,
+
+    .. math:: \min_v\ v^\top H v \quad \text{subject to} \quad v \ge 0,\ \textstyle\sum_i v_i = 1,
+              \qquad H_{ij} = w_i w_j \kappa(x_i, x_j)
+
+    (Liu & Lee, 2017). Nothing needs to be known about where the points come from.
+
+    The solution is proportional to that of :math:`\min_{u \ge 0} \tfrac12 u^\top H u - \sum_i u_i`, a problem of
+    non-negative least squares with a factor of H, which SciPy's active-set method solves. For any v on the simplex the
+    smallest value is at least :math:`2 \min_i (Hv)_i - v^\top H v`: the difference is the duality gap.
+
+    Parameters
+    ----------
+    x : (n, d) array_like
+        Memory grows as n², time as n³: a few thousand points at most.
+    log_prob : (n,) array_like or function, or None
+        As for :func:`goodness_of_fit`. Points where it is −inf get no weight.
+    score, surrogate, kernel, bandwidth, coordinates
+        As for :func:`goodness_of_fit`.
+
+    Returns
+    -------
+    BlackBoxWeights
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.random.default_rng(0).normal(0.5, 1.5, size=(200, 1))  # the target is N(0, 1)
+    >>> best = black_box_weights(x, -0.5 * (x**2).sum(axis=1))
+    >>> mean = best.weights @ x[:, 0]
+    >>> bool(abs(mean) < 0.02 and abs(best.weights @ x[:, 0] ** 2 - mean**2 - 1) < 0.05 and best.duality_gap < 1e-6)
+    True
+    """
+    sample = weigh(x, log_prob, score=score, surrogate=surrogate)
+    warn(sample.warnings)
+    matrix = Metric(kernel, bandwidth, coordinates).stein_kernel(sample).matrix() * len(sample.points) ** 2
+    best = _minimize_on_simplex(matrix)
+    gradient = matrix @ best
+    square = float(best @ gradient)
+    weights = np.zeros(len(np.asarray(x)))
+    weights[sample.indices] = best
+    return BlackBoxWeights(
+        weights=weights,
+        discrepancy=float(np.sqrt(max(square, 0.0))),
+        duality_gap=float(2 * (square - gradient.min())),
+        effective_sample_size=effective_sample_size(weights),
+    )
+
+
+def _minimize_on_simplex(matrix: Array) -> Array:
+    """Non-negative least squares with a factor of the matrix, scaled to a unit diagonal, with a tiny ridge."""
+    from scipy.optimize import nnls  # here, because it would double the time that `import steinbox` takes
+
+    scales = 1 / np.sqrt(np.diag(matrix))
+    factor = np.linalg.cholesky(scales[:, None] * matrix * scales + _RIDGE * np.eye(len(matrix)))
+    solution = scales * nnls(factor.T, np.linalg.solve(factor, scales), maxiter=30 * len(matrix))[0]
+    return np.asarray(solution / solution.sum())
