@@ -2,7 +2,7 @@
 
 import autograd.numpy as anp
 import numpy as np
-from autograd import grad
+from autograd import grad, jacobian
 
 
 def rbf(x, y, bandwidth):
@@ -32,3 +32,13 @@ def rowwise_gradient(log_prob, x):
 def logsumexp(values):
     largest = anp.max(values)
     return largest + anp.log(anp.sum(anp.exp(values - largest)))
+
+
+def stein_kernel(log_density, kernel, bandwidth, x, y):
+    """S'ᵀ(S k(x, y)): the Stein operator of a log-density applied to both arguments, by automatic differentiation."""
+    score = grad(log_density)
+
+    def operator_on_first(second):
+        return score(x) * kernel(x, second, bandwidth) + grad(kernel)(x, second, bandwidth)
+
+    return score(y) @ operator_on_first(y) + np.trace(jacobian(operator_on_first)(y))

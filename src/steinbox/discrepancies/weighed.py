@@ -102,6 +102,8 @@ def weigh(
     if len(indices) < 2:
         raise ValueError(f"expected at least two points inside the support and of positive weight, got {len(indices)}")
     points, num_outside = x[indices], int((counts & ~inside).sum())
+    if (points == points[0]).all():
+        raise ValueError(f"expected points that differ: all {len(points)} coincide")
     sample_weights = sample_weights[indices] / sample_weights[indices].sum()
     if score is not None:
         doubts = tuple(_outside_doubt(num_outside, len(x)))
@@ -139,7 +141,7 @@ def _outside_doubt(num_outside: int, num_points: int) -> Iterator[str]:
 def _weight_doubt(log_ratio: Array, weights: Array, sample_weights: Array) -> Iterator[str]:
     size = effective_sample_size(weights)
     available = effective_sample_size(sample_weights)
-    if size < max(_LEAST_SIZE, _LEAST_SHARE * available):
+    if size < max(_LEAST_SHARE * available, min(_LEAST_SIZE, available / 2)):
         spread = np.ptp(log_ratio[np.isfinite(log_ratio)])
         yield (
             f"log ρ − log p spans {spread:.3g} nats, so that {size:.1f} of {available:.4g} points carry the weight: "

@@ -11,6 +11,7 @@ from steinbox.kernels import RBF
 from steinbox.pairwise import kernel_expansion_slopes
 from steinbox.surrogates.interpolant import gram_matrix, trend_features
 from steinbox.types import Array
+from steinbox.weights import effective_sample_size, normalize
 
 _RIDGE = 1e-8
 
@@ -19,15 +20,23 @@ _RIDGE = 1e-8
 class LeaveOneOut:
     r"""Judges every point by a surrogate that does not know it.
 
-    The interpolant :math:`\log\rho_{-i}` of the log-target (a Gaussian process over a mean
-    :math:`a + b^\top z + c\|z\|^2`, as :class:`~steinbox.surrogates.Interpolant`) goes through all values but the i-th.
-    Then :math:`\rho_{-i}` is independent of :math:`x_i`, and the importance-weighted Stein identity
-    :math:`E_p[\tfrac{\rho_{-i}}{p} S_{\rho_{-i}} f] = 0` holds for it. An interpolant that knows the point has
-    :math:`\rho/p = 1` there by construction, whatever its score: tests based on it reject good samples.
+    A Gaussian process over a mean :math:`a + b^\top z + c\|z\|^2` interpolates the log-target at all points but the
+    i-th, as :class:`~steinbox.surrogates.Interpolant` does at all of them. With its mean :math:`\mu_{-i}` and variance
+    :math:`\sigma_{-i}^2` the surrogate is
 
-    All n interpolants come from one inverse (Dubrule, 1983). With the matrix P that takes values v to the coefficients
-    :math:`\alpha = P v` of the interpolant of all points, leaving the i-th out changes its prediction there to
-    :math:`v_i - r_i`, with :math:`r_i = \alpha_i / P_{ii}`, and the coefficients to :math:`\alpha - P_{\cdot i}\, r_i`.
+    .. math:: \log\rho_{-i} = \mu_{-i} - \sigma_{-i}^2 .
+
+    It is independent of :math:`x_i`, so that the importance-weighted Stein identity
+    :math:`E_p[\tfrac{\rho_{-i}}{p} S_{\rho_{-i}} f] = 0` holds for it. (An interpolant that knows the point has
+    :math:`\rho/p = 1` there by construction, whatever its score: tests based on it reject good samples.) The variance
+    keeps :math:`\rho` low where the other points know little, at the edge of the sample: if the process is right,
+    :math:`E[(\rho_{-i}/p)^2] = 1` everywhere.
+
+    All n surrogates come from one inverse (Dubrule, 1983). With the matrix P that takes values v to the coefficients
+    :math:`\alpha = P v` of the process that knows all points, :math:`\mu_{-i} = v_i - r_i` with
+    :math:`r_i = \alpha_i / P_{ii}`, and :math:`\sigma_{-i}^2 = s^2 / P_{ii}` with :math:`s^2` the mean of
+    :math:`r_i^2 P_{ii}`. The gradients of mean and variance are those of the process with the coefficients
+    :math:`\alpha - r_i P_{\cdot i}` and :math:`2 \sigma_{-i}^2 P_{\cdot i}`.
 
     Copies of a point are left out together. More than ``max_points`` are dealt into packs, and each point is judged by
     the others of its pack.
@@ -35,8 +44,8 @@ class LeaveOneOut:
     Parameters
     ----------
     length_scales : tuple of float
-        Candidates for :math:`\ell^2 / d` in :math:`k = \exp(-\|z - z'\|^2 / 2\ell^2)`; the one that predicts best, by
-        the mean of :math:`|r_i|`, is taken.
+        Candidates for :math:`\ell^2 / d` in :math:`k = \exp(-\|z - z'\|^2 / 2\ell^2)`; the one with the largest
+        effective sample size of :math:`\rho_{-i} / p` is taken.
     nugget : float
         Added to the diagonal, relative to the kernel's variance.
     max_points : int
@@ -90,17 +99,17 @@ class LeaveOneOut:
         log_prob, slope = np.empty(len(points)), np.empty_like(points)
         for pack in (slice(start, None, num_packs) for start in range(num_packs)):
             fit = _Fit(z[pack], log_target[pack], bandwidth, self.nugget)
-            log_prob[pack], slope[pack] = fit.prediction, fit.slope()
+            log_prob[pack], slope[pack] = fit.log_prob, fit.slope()
         return log_prob, coordinates.score_back(slope)
 
     def _best_bandwidth(self, z: Array, log_target: Array) -> float:
         bandwidths = [float(2 * scale * z.shape[1]) for scale in self.length_scales]
-        errors = [np.abs(_Fit(z, log_target, h, self.nugget).residual).mean() for h in bandwidths]
-        return bandwidths[int(np.argmin(errors))]
+        log_weights = (_Fit(z, log_target, h, self.nugget).log_prob - log_target for h in bandwidths)
+        return bandwidths[int(np.argmax([effective_sample_size(normalize(each)) for each in log_weights]))]
 
 
 class _Fit:
-    """The interpolant of one pack, and what it predicts at each point from the others."""
+    """The process of one pack, and what it says about each point without knowing it."""
 
     def __init__(self, z: Array, values: Array, bandwidth: float, nugget: float) -> None:
         self._z, self._bandwidth = z, bandwidth
@@ -113,12 +122,15 @@ class _Fit:
         self._to_coefficients = inverse - solved @ self._to_trend
         self._trend = self._to_trend @ (values - offset)
         self._coefficients = self._to_coefficients @ (values - offset)
-        self.residual = self._coefficients / np.diag(self._to_coefficients)
-        self.prediction = values - self.residual
+        precision = np.diag(self._to_coefficients)
+        self._residual = self._coefficients / precision
+        self._variance = (self._residual**2 * precision).mean() / precision
+        self.log_prob = values - self._residual - self._variance
 
     def slope(self) -> Array:
-        """The gradient of each point's own interpolant at that point."""
-        coefficients = self._coefficients - self.residual[:, None] * self._to_coefficients
-        trend = self._trend - self.residual[:, None] * self._to_trend.T
+        """The gradient of each point's own surrogate at that point."""
+        change = (self._residual + 2 * self._variance)[:, None]
+        coefficients = self._coefficients - change * self._to_coefficients
+        trend = self._trend - change * self._to_trend.T
         gradients = kernel_expansion_slopes(self._z, coefficients, RBF(), self._bandwidth)
         return np.asarray(gradients + trend[:, 1:-1] + 2 * trend[:, -1:] * self._z)
