@@ -48,6 +48,12 @@ def _row_tiles(num_rows: int, height: int | None = None) -> Iterator[slice]:
     return (slice(start, min(start + height, num_rows)) for start in range(0, num_rows, height))
 
 
+def _distance_factors(centred: Array, factor: float) -> tuple[Array, Array]:
+    """Rows l_i and r_j with l_i · r_j = c ‖x_i − x_j‖², also between the points of two sets; below zero by rounding."""
+    norms, ones = np.einsum("id,id->i", centred, centred), np.ones(len(centred))
+    return factor * np.column_stack([-2 * centred, norms, ones]), np.column_stack([centred, ones, norms])
+
+
 class _TriangleTiles:
     """Square tiles of c ‖x_i − x_j‖² that cover the upper triangle, the diagonal tiles whole.
 
@@ -56,9 +62,7 @@ class _TriangleTiles:
     """
 
     def __init__(self, centred: Array, factor: float = 1.0) -> None:
-        norms, ones = np.einsum("id,id->i", centred, centred), np.ones(len(centred))
-        self._left = factor * np.column_stack([-2 * centred, norms, ones])
-        self._right = np.column_stack([centred, ones, norms])
+        self._left, self._right = _distance_factors(centred, factor)
         side = min(TILE, max(32, int(np.sqrt(_TILE_PRODUCTS / self._left.shape[1]))))
         self._blocks = list(_row_tiles(len(centred), side))
         self._buffer = np.empty(side**2)
@@ -258,12 +262,22 @@ def weighted_kernel_mean(
 ) -> float:
     r"""The double sum :math:`\sum_{ij} a_i b_j k(x_i, y_j)`."""
     origin = y.mean(axis=0)
-    x, y = x - origin, y - origin
+    left, right = _distance_factors(x - origin, 1 / bandwidth)[0], _distance_factors(y - origin, 1.0)[1]
     total = 0.0
     for rows in _row_tiles(len(x)):
         for columns in _row_tiles(len(y)):
-            u = _centred_squared_distances(x[rows], y[columns]) / bandwidth
-            total += float(x_weights[rows] @ kernel.value(u) @ y_weights[columns])
+            u = left[rows] @ right[columns].T
+            value = kernel.value(np.maximum(u, 0.0, out=u))
+            total += float(x_weights[rows] @ value @ y_weights[columns])
+    return total
+
+
+def weighted_kernel_square(x: Array, weights: Array, kernel: Kernel, bandwidth: float) -> float:
+    r"""The double sum :math:`\sum_{ij} a_i a_j k(x_i, x_j)`, every pair looked at once."""
+    total = 0.0
+    for rows, columns, u in _TriangleTiles(x - x.mean(axis=0), 1 / bandwidth):
+        value = kernel.value(np.maximum(u, 0.0, out=u))
+        total += (1 if rows == columns else 2) * float(weights[rows] @ value @ weights[columns])
     return total
 
 
@@ -290,12 +304,11 @@ class SteinKernel:
 
     def __init__(self, x: Array, score: Array, weights: Array, kernel: Kernel, bandwidth: float) -> None:
         x = x - x.mean(axis=0)
-        norms, products, ones = np.einsum("id,id->i", x, x), np.einsum("id,id->i", x, score), np.ones(len(x))
+        products, ones = np.einsum("id,id->i", x, score), np.ones(len(x))
         self.weights = weights
         self._kernel, self._scale = kernel, 2 / bandwidth
         self._score = score
-        self._distance_left = np.column_stack([-2 * x, norms, ones]) / bandwidth
-        self._distance_right = np.column_stack([x, ones, norms])
+        self._distance_left, self._distance_right = _distance_factors(x, 1 / bandwidth)
         # (s_y - s_x)ᵀ(x - y) - d as one product
         self._cross_left = np.column_stack([x, score, -products, ones])
         self._cross_right = np.column_stack([score, x, ones, -products - x.shape[1]])
@@ -305,18 +318,22 @@ class SteinKernel:
 
     def block(self, rows: slice, columns: slice) -> Array:
         """The entries of H at these rows and columns."""
-        u = self._distance_left[rows] @ self._distance_right[columns].T
-        np.maximum(u, 0.0, out=u)
-        block = self._cross_left[rows] @ self._cross_right[columns].T
-        block *= self._scale * self._kernel.slope_ratio(u)
-        block += self._score[rows] @ self._score[columns].T
-        block *= self._kernel.value(u)
-        u *= self._kernel.value(u) * self._kernel.curvature_ratio(u)
-        u *= 2 * self._scale
-        block -= u
+        block = self._unweighted(rows, columns)
         block *= self.weights[rows, None]
         block *= self.weights[columns]
-        return np.asarray(block)
+        return block
+
+    def _unweighted(self, rows: slice, columns: slice) -> Array:
+        u = self._distance_left[rows] @ self._distance_right[columns].T
+        np.maximum(u, 0.0, out=u)
+        block = np.asarray(self._cross_left[rows] @ self._cross_right[columns].T)
+        block *= self._scale * self._kernel.slope_ratio(u)
+        block += self._score[rows] @ self._score[columns].T
+        value = self._kernel.value(u)
+        u *= 2 * self._scale * self._kernel.curvature_ratio(u)
+        block -= u
+        block *= value
+        return block
 
     @property
     def diagonal(self) -> Array:
@@ -333,13 +350,13 @@ class SteinKernel:
         """All of H: n × n numbers."""
         return self.block(slice(None), slice(None))
 
-    def quadratic_forms(self, vectors: npt.NDArray[np.generic]) -> Array:
+    def quadratic_forms(self, vectors: npt.NDArray[np.float64 | np.int8]) -> Array:
         r"""The forms :math:`v^\top H v` of the columns v of an (n, B) array, in one pass over the tiles."""
         forms = np.zeros(vectors.shape[1])
         tiles = list(_row_tiles(len(self)))
         for number, rows in enumerate(tiles):
-            left = vectors[rows].astype(np.float64)
+            left = self.weights[rows, None] * vectors[rows]
             for columns in tiles[number:]:
-                product = self.block(rows, columns) @ vectors[columns].astype(np.float64)
+                product = self._unweighted(rows, columns) @ (self.weights[columns, None] * vectors[columns])
                 forms += (1 if rows == columns else 2) * np.einsum("ib,ib->b", left, product)
         return forms

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from steinbox.bandwidth import Rule, as_rule
 from steinbox.discrepancies.inputs import Statistic, as_points, as_weights, require_statistic, signed_root
 from steinbox.kernels import RBF, Kernel
-from steinbox.pairwise import weighted_kernel_mean
+from steinbox.pairwise import weighted_kernel_mean, weighted_kernel_square
 from steinbox.types import Array
 
 
@@ -57,8 +57,8 @@ def mmd(
     a, b = as_weights(weights, len(x)), np.full(len(y), 1 / len(y))
     kernel = RBF() if kernel is None else kernel
     h = as_rule(bandwidth)(y)
-    within_x = weighted_kernel_mean(x, a, x, a, kernel, h)
-    within_y = weighted_kernel_mean(y, b, y, b, kernel, h)
+    within_x = weighted_kernel_square(x, a, kernel, h)
+    within_y = weighted_kernel_square(y, b, kernel, h)
     if statistic == "u":
         within_x, within_y = _without_diagonal(within_x, a), _without_diagonal(within_y, b)
     square = within_x + within_y - 2 * weighted_kernel_mean(x, a, y, b, kernel, h)
