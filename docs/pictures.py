@@ -47,7 +47,63 @@ def trace() -> None:
     figure.savefig(IMAGES / "trace.png", dpi=120)
 
 
+def two_modes(distance: float) -> sb.GaussianMixture:
+    """Equal unit Gaussians this far apart."""
+    return sb.GaussianMixture([sb.Gaussian([sign * distance / 2, 0.0], std=1.0) for sign in (-1, 1)])
+
+
+def shade(axes: plt.Axes, target: sb.GaussianMixture, limit: float) -> None:
+    """The density behind the points."""
+    first, second = np.linspace(-limit, limit, 200), np.linspace(-4, 4, 160)
+    grid = np.stack(np.meshgrid(first, second), axis=-1)
+    density = np.exp(target.log_prob(grid.reshape(-1, 2))).reshape(160, 200)
+    axes.contourf(first, second, density, levels=density.max() * np.array([0.01, 0.1, 0.3, 0.6, 1.01]), cmap="Blues")
+    axes.set(xlim=(-limit, limit), ylim=(-4, 4), xticks=[], yticks=[])
+
+
+def judged() -> None:
+    """Four samples and what the tools say about them, from log-densities alone."""
+    near, far = two_modes(4.0), two_modes(10.0)
+    rng = np.random.default_rng(0)
+    samples = {
+        "drawn from the target": (near, near.sample(300, rng)),
+        "one mode is missing": (near, near.components[0].sample(300, rng)),
+        "over-dispersed": (near, 1.3 * near.sample(300, rng)),
+        "a far mode is missing: invisible": (far, far.components[0].sample(300, rng)),
+    }
+    figure, panels = plt.subplots(1, 4, figsize=(13, 3.2), layout="constrained")
+    for axes, (title, (target, x)) in zip(panels, samples.items(), strict=True):
+        shade(axes, target, 5.5 if target is near else 8.0)
+        axes.scatter(*x.T, s=6, color=RED, edgecolors="none")
+        log_prob = target.log_prob(x)
+        test = sb.goodness_of_fit(x, log_prob, rng=0)
+        distances = f"GF-KSD {sb.gf_ksd(x, log_prob):.2f}, with the gradient {sb.ksd(x, target.score):.2f}"
+        axes.set_title(f"{title}\n{distances}\np = {test.p_value:.3f}", fontsize=9.5)
+    figure.savefig(IMAGES / "judged.png", dpi=120)
+
+
+def repaired() -> None:
+    """The over-dispersed sample of ``judged``, repaired by weights and by thinning."""
+    target = two_modes(4.0)
+    rng = np.random.default_rng(0)
+    x = 1.3 * target.sample(300, rng)
+    log_prob, reference = target.log_prob(x), target.sample(5000, rng)
+    best = sb.black_box_weights(x, log_prob)
+    chosen = x[sb.thin(x, log_prob, 30)]
+    figure, panels = plt.subplots(1, 3, figsize=(11, 3.2), layout="constrained")
+    clouds = [
+        (x, 6.0, f"as it came: MMD {sb.mmd(x, reference):.3f}"),
+        (x, 1800 * best.weights, f"black_box_weights: MMD {sb.mmd(x, reference, weights=best.weights):.3f}"),
+        (chosen, 14.0, f"thin, 30 points: MMD {sb.mmd(chosen, reference):.3f}"),
+    ]
+    for axes, (points, size, title) in zip(panels, clouds, strict=True):
+        shade(axes, target, 5.5)
+        axes.scatter(*points.T, s=size, color=RED, edgecolors="none")
+        axes.set_title(title, fontsize=10)
+    figure.savefig(IMAGES / "repaired.png", dpi=120)
+
+
 if __name__ == "__main__":
     IMAGES.mkdir(exist_ok=True)
-    banana()
-    trace()
+    for picture in (banana, trace, judged, repaired):
+        picture()

@@ -80,3 +80,19 @@ def test_copies_share_a_weight_without_harm(rng):
     twice = sb.black_box_weights(np.concatenate([x, x]), None, score=TARGET.score, **SETTINGS)
     np.testing.assert_allclose(twice.weights[:40] + twice.weights[40:], once.weights, atol=1e-4)
     assert twice.duality_gap < 1e-6
+
+
+class Half:
+    """A surrogate that vanishes on one side."""
+
+    def log_prob(self, x):
+        return np.where(x[:, 0] > 0, TARGET.log_prob(x), -np.inf)
+
+    def score(self, x):
+        return TARGET.score(x)
+
+
+def test_a_point_where_the_surrogate_vanishes_is_not_taken_for_free(rng):
+    x = TARGET.sample(60, rng)
+    assert not sb.black_box_weights(x, TARGET.log_prob, surrogate=Half()).weights[x[:, 0] <= 0].any()
+    assert (x[sb.thin(x, TARGET.log_prob, 10, surrogate=Half()), 0] > 0).all()

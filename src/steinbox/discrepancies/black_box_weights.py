@@ -13,6 +13,7 @@ from steinbox.discrepancies.discrepancy import warn
 from steinbox.discrepancies.inputs import Values
 from steinbox.discrepancies.weighed import Metric, weigh
 from steinbox.kernels import RBF, Kernel
+from steinbox.surrogates.judges import PassThrough
 from steinbox.types import Array
 from steinbox.weights import effective_sample_size
 
@@ -69,7 +70,11 @@ def black_box_weights(
         Memory grows as n², time as n³: a few thousand points at most.
     log_prob : (n,) array_like or function, or None
         As for :func:`goodness_of_fit`. Points where it is −inf get no weight.
-    score, surrogate, kernel, bandwidth, coordinates
+    surrogate : optional
+        As for :func:`gf_ksd`, but if not given, an interpolant of all values,
+        :class:`~steinbox.surrogates.PassThrough`. One of your own should follow the target closely: a point where
+        :math:`\rho/p` is near zero costs nothing, and would be taken first.
+    score, kernel, bandwidth, coordinates
         As for :func:`goodness_of_fit`.
 
     Returns
@@ -85,14 +90,16 @@ def black_box_weights(
     >>> bool(abs(mean) < 0.02 and abs(best.weights @ x[:, 0] ** 2 - mean**2 - 1) < 0.05 and best.duality_gap < 1e-6)
     True
     """
-    sample = weigh(x, log_prob, score=score, surrogate=surrogate)
+    sample = weigh(x, log_prob, score=score, surrogate=surrogate, default=PassThrough())
     warn(sample.warnings)
-    matrix = Metric(kernel, bandwidth, coordinates).stein_kernel(sample).matrix() * len(sample.points) ** 2
+    weighty = np.flatnonzero(sample.weights > 0)  # a point of no weight says nothing
+    matrix = Metric(kernel, bandwidth, coordinates).stein_kernel(sample).matrix()[np.ix_(weighty, weighty)]
+    matrix *= len(sample.points) ** 2
     best = _minimize_on_simplex(matrix)
     gradient = matrix @ best
     square = float(best @ gradient)
     weights = np.zeros(len(np.asarray(x)))
-    weights[sample.indices] = best
+    weights[sample.indices[weighty]] = best
     return BlackBoxWeights(
         weights=weights,
         discrepancy=float(np.sqrt(max(square, 0.0))),

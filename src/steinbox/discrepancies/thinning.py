@@ -11,6 +11,7 @@ from steinbox.discrepancies.discrepancy import warn
 from steinbox.discrepancies.inputs import Values
 from steinbox.discrepancies.weighed import Metric, weigh
 from steinbox.kernels import RBF, Kernel
+from steinbox.surrogates.judges import PassThrough
 from steinbox.types import IntegerArray
 
 _RBF, _WHITENED = RBF(), Whitened()
@@ -41,7 +42,11 @@ def thin(
         As for :func:`gf_ksd`. Points where it is −inf are never chosen. May be None if ``score`` is given.
     num_points : int
         The m, at most n.
-    score, surrogate, kernel, bandwidth, coordinates
+    surrogate : optional
+        As for :func:`gf_ksd`, but if not given, an interpolant of all values,
+        :class:`~steinbox.surrogates.PassThrough`. One of your own should follow the target closely: a point where
+        :math:`\rho/p` is near zero costs nothing, and would be taken first.
+    score, kernel, bandwidth, coordinates
         As for :func:`goodness_of_fit`.
 
     Returns
@@ -57,14 +62,14 @@ def thin(
     >>> bool(abs(chosen.mean()) < 0.1 and abs(chosen.std() - 1) < 0.1)
     True
     """
-    sample = weigh(x, log_target, score=score, surrogate=surrogate)
+    sample = weigh(x, log_target, score=score, surrogate=surrogate, default=PassThrough())
     if not isinstance(num_points, (int, np.integer)) or not 1 <= num_points <= len(sample.points):
         raise ValueError(
             f"expected num_points between 1 and the {len(sample.points)} points inside the support, got {num_points!r}"
         )
     warn(sample.warnings)
     stein = Metric(kernel, bandwidth, coordinates).stein_kernel(sample)
-    objective = stein.diagonal / 2
+    objective = np.where(sample.weights > 0, stein.diagonal / 2, np.inf)  # a point of no weight says nothing
     chosen = np.empty(num_points, dtype=np.int64)
     for number in range(num_points):
         chosen[number] = np.argmin(objective)

@@ -18,10 +18,11 @@ from steinbox.discrepancies.inputs import Values, as_log_target, as_points, as_s
 from steinbox.kernels import RBF, Kernel
 from steinbox.pairwise import SteinKernel
 from steinbox.surrogates.base import as_builder, evaluate
-from steinbox.surrogates.leave_one_out import LeaveOneOut
+from steinbox.surrogates.judges import Judge, LeaveOneOut
 from steinbox.types import Array, IntegerArray
 from steinbox.weights import effective_sample_size, normalize
 
+_LEAVE_ONE_OUT = LeaveOneOut()
 _LEAST_SHARE, _LEAST_SIZE = 0.1, 10.0  # below these an effective sample size makes the numbers meaningless
 
 
@@ -88,6 +89,7 @@ def weigh(
     score: Values | None = None,
     surrogate: object | None = None,
     weights: npt.ArrayLike | None = None,
+    default: Judge = _LEAVE_ONE_OUT,
 ) -> Weighed:
     """Weigh a sample by the target's score if there is one, else by its values and a surrogate."""
     if score is not None and surrogate is not None:
@@ -109,20 +111,19 @@ def weigh(
         doubts = tuple(_outside_doubt(num_outside, len(x)))
         scores = as_score(score, x, indices)
         return Weighed(points, indices, scores, sample_weights, sample_weights, num_outside, doubts)
-    log_ratio, surrogate_score = _log_ratio(points, values[indices], surrogate)
+    log_ratio, surrogate_score = _log_ratio(points, values[indices], default if surrogate is None else surrogate)
     combined = normalize(log_ratio + np.log(sample_weights))
     doubts = (*_outside_doubt(num_outside, len(x)), *_weight_doubt(log_ratio, combined, sample_weights))
     surrogate_score = np.where(combined[:, None] > 0, surrogate_score, 0.0)
     return Weighed(points, indices, surrogate_score, sample_weights, combined, num_outside, doubts)
 
 
-def _log_ratio(points: Array, log_target: Array, surrogate: object | None) -> tuple[Array, Array]:
+def _log_ratio(points: Array, log_target: Array, surrogate: object) -> tuple[Array, Array]:
     r"""The log-weights :math:`\log\rho - \log p`, and the surrogate's score."""
-    judge = LeaveOneOut() if surrogate is None else surrogate
-    if isinstance(judge, LeaveOneOut):
-        log_surrogate, score = judge.judge(points, log_target)
+    if isinstance(surrogate, Judge):
+        log_surrogate, score = surrogate.judge(points, log_target)
     else:
-        log_surrogate, score = evaluate(as_builder(judge).build(points, log_target, len(points)), points)
+        log_surrogate, score = evaluate(as_builder(surrogate).build(points, log_target, len(points)), points)
     if np.isnan(log_surrogate).any() or (log_surrogate == np.inf).any() or not np.isfinite(score).all():
         raise ValueError("expected the surrogate to have a log-density below +inf and a finite score at every point")
     if not np.isfinite(log_surrogate).any():

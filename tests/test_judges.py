@@ -1,4 +1,4 @@
-"""The leave-one-out surrogate against surrogates that were really fitted without the point."""
+"""The judges against processes that were really fitted with and without the point."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from autograd import numpy as anp
 
 import steinbox as sb
 from steinbox.coordinates import Whitened
-from steinbox.surrogates import LeaveOneOut
+from steinbox.surrogates import LeaveOneOut, PassThrough
 
 TARGET = sb.targets.Banana()
 SETTINGS = {"length_scales": (2.0,), "nugget": 1e-6}
@@ -16,8 +16,9 @@ SETTINGS = {"length_scales": (2.0,), "nugget": 1e-6}
 def refitted(x, values, left_out, nugget=1e-6, length_scale=2.0):
     """Mean and unscaled variance of the process that knows all points but one, as a function of z; by the textbook."""
     coordinates = Whitened().fit(x)
-    others = np.delete(coordinates.forward(x), left_out, axis=0)
-    observed = np.delete(values, left_out)
+    others, observed = coordinates.forward(x), values
+    if left_out is not None:
+        others, observed = np.delete(others, left_out, axis=0), np.delete(values, left_out)
     bandwidth = 2 * length_scale * x.shape[1]
     features = np.column_stack([np.ones(len(others)), others, (others**2).sum(axis=1)])
     squares = ((others[:, None] - others) ** 2).sum(axis=-1)
@@ -56,6 +57,16 @@ def test_values_and_scores_are_those_of_refitting_without_the_point(rng):
     np.testing.assert_allclose(log_prob, means - scale * variances, rtol=1e-4)
     slopes = np.array([grad(mean)(z[i]) - scale * grad(variance)(z[i]) for i, (_, mean, variance) in enumerate(fits)])
     np.testing.assert_allclose(score, fits[0][0].score_back(slopes), rtol=1e-3, atol=1e-4)
+
+
+def test_passing_through_is_the_process_that_knows_all_points(rng):
+    x = TARGET.sample(25, rng)
+    values = TARGET.log_prob(x)
+    log_prob, score = PassThrough(**SETTINGS).judge(x, values)
+    coordinates, mean, _ = refitted(x, values, None)
+    z = coordinates.forward(x)
+    np.testing.assert_array_equal(log_prob, values)
+    np.testing.assert_allclose(score, coordinates.score_back([grad(mean)(point) for point in z]), rtol=1e-4, atol=1e-5)
 
 
 def test_a_quadratic_target_is_known_almost_exactly(rng):
