@@ -63,7 +63,7 @@ def shade(axes: plt.Axes, target: sb.GaussianMixture, limit: float) -> None:
 
 def judged() -> None:
     """Four samples and what the tools say about them, from log-densities alone."""
-    near, far = two_modes(4.0), two_modes(10.0)
+    near, far = two_modes(3.0), two_modes(10.0)
     rng = np.random.default_rng(0)
     samples = {
         "drawn from the target": (near, near.sample(300, rng)),
@@ -83,8 +83,8 @@ def judged() -> None:
 
 
 def repaired() -> None:
-    """The over-dispersed sample of ``judged``, repaired by weights and by thinning."""
-    target = two_modes(4.0)
+    """The over-dispersed sample of `judged`, repaired by weights and by thinning."""
+    target = two_modes(3.0)
     rng = np.random.default_rng(0)
     x = 1.3 * target.sample(300, rng)
     log_prob, reference = target.log_prob(x), target.sample(5000, rng)

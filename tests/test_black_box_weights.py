@@ -8,7 +8,8 @@ from steinbox.coordinates import Plain
 from steinbox.pairwise import SteinKernel
 
 TARGET = sb.Gaussian([0.0, 0.0], std=1.0)
-SETTINGS = {"bandwidth": 2.0, "coordinates": Plain()}
+KERNEL = {"bandwidth": 2.0, "coordinates": Plain()}
+SETTINGS = {"regularization": 0.0, **KERNEL}
 
 
 def test_no_other_weights_are_better_and_the_certificate_says_so(rng):
@@ -19,11 +20,37 @@ def test_no_other_weights_are_better_and_the_certificate_says_so(rng):
     assert best.weights.sum() == pytest.approx(1)
     assert best.weights.min() >= 0
     assert best.discrepancy**2 == pytest.approx(square, rel=1e-9)
-    assert best.discrepancy == pytest.approx(float(sb.ksd(x, TARGET.score, weights=best.weights, **SETTINGS)), rel=1e-7)
+    assert best.discrepancy == pytest.approx(float(sb.ksd(x, TARGET.score, weights=best.weights, **KERNEL)), rel=1e-7)
     assert 0 <= best.duality_gap < 1e-8
     rivals = rng.dirichlet(np.full(30, 0.3), size=2000)
     rivals = np.concatenate([rivals, 0.999 * best.weights + 0.001 * rivals, np.eye(30)])
     assert np.einsum("ri,ij,rj->r", rivals, matrix, rivals).min() >= square - best.duality_gap
+
+
+def test_regularization_adds_to_the_diagonal(rng):
+    x = rng.normal(0.3, 1.5, size=(30, 2))
+    best = sb.black_box_weights(x, None, score=TARGET.score, regularization=0.1, **KERNEL)
+    matrix = SteinKernel(x, TARGET.score(x), np.ones(30), sb.kernels.RBF(), 2.0).matrix()
+    assert best.discrepancy**2 == pytest.approx(best.weights @ matrix @ best.weights, rel=1e-9)
+    objective = matrix + 0.1 * np.median(np.diag(matrix)) * np.eye(30)
+    gradient = objective @ best.weights
+    assert best.duality_gap == pytest.approx(2 * (best.weights @ gradient - gradient.min()), abs=1e-12)
+    assert best.duality_gap < 1e-8
+    with pytest.raises(ValueError, match="regularization of at least 0, got -1"):
+        sb.black_box_weights(x, None, score=TARGET.score, regularization=-1)
+
+
+def test_the_shares_of_modes_stay_near_those_of_the_points():
+    modes = sb.GaussianMixture([sb.Gaussian([sign * 2.0, 0.0], std=1.0) for sign in (-1, 1)])
+    shares = {0.0: [], 1e-3: []}
+    for seed in range(8):
+        x = 1.3 * modes.sample(200, np.random.default_rng(seed))
+        for regularization, right in shares.items():
+            weights = sb.black_box_weights(x, modes.log_prob, regularization=regularization).weights
+            right.append(weights[x[:, 0] > 0].sum())
+    errors = {key: np.sqrt(np.mean((np.array(right) - 0.5) ** 2)) for key, right in shares.items()}
+    assert errors[1e-3] < 0.07
+    assert errors[0.0] > 2 * errors[1e-3]
 
 
 def test_the_gap_bounds_the_error_of_any_weights(rng):

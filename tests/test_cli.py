@@ -176,6 +176,20 @@ def test_ctrl_c_saves_what_is_there(model, tmp_path):
     assert np.isfinite(result.log_prob).all()
 
 
+def test_diagnose_judges_a_saved_run(run, tmp_path):
+    target = sb.targets.Banana()
+    settings = {"method": sb.AnnealedGFSVGD(num_iterations=5), "num_particles": 50, "vectorized": True, "seed": 0}
+    path = sb.sample(target.log_prob, sb.Gaussian([0, 0], std=3), **settings).save(tmp_path / "run.npz")
+    outcome = run("diagnose", path)
+    assert outcome.exit_code == 0, outcome.output
+    assert "hardly drawn from the target" in outcome.output.replace("\n", " ")
+    missing = run("diagnose", tmp_path / "none.npz")
+    assert missing.exit_code == 1
+    assert "there is no file" in missing.output
+    (tmp_path / "other.npz").write_text("no")
+    assert "is not a result that steinbox saved" in run("diagnose", tmp_path / "other.npz").output.replace("\n", " ")
+
+
 def test_demo_shows_a_table_and_writes_its_files(run, tmp_path):
     pytest.importorskip("matplotlib")
     outcome = run("demo", "--out", tmp_path / "demo", "--no-progress")

@@ -1,4 +1,4 @@
-"""The command line: ``steinbox sample`` and ``steinbox demo``. A leaf: nothing imports it."""
+"""The command line: ``steinbox sample``, ``diagnose`` and ``demo``. A leaf: nothing imports it."""
 
 from __future__ import annotations
 
@@ -100,6 +100,20 @@ def sample(
     _wrote(out)
     if result.status is sb.Status.INTERRUPTED:
         raise typer.Exit(130)
+
+
+@app.command()
+def diagnose(run: Annotated[Path, typer.Argument(help="A result that `steinbox sample` wrote (.npz).")]) -> None:
+    """Say how good a run's particles are, from the log-densities in its file: nothing is evaluated."""
+    try:
+        result = sb.Result.load(run)
+        diagnostics = result.diagnostics()
+    except FileNotFoundError:
+        _fail(f"there is no file {run}")
+    except ValueError as error:
+        _fail(str(error))
+    _show(result)
+    _out.print(escape(str(diagnostics)), highlight=False)
 
 
 @app.command()

@@ -32,7 +32,7 @@ class BlackBoxWeights:
     discrepancy : float
         The Stein discrepancy of the points with these weights.
     duality_gap : float
-        By at most this much the *squared* discrepancy exceeds the smallest that any weights have.
+        By at most this much the objective exceeds the smallest that any weights have.
     effective_sample_size : float
         Of these weights.
     """
@@ -49,20 +49,24 @@ def black_box_weights(
     *,
     score: Values | None = None,
     surrogate: object | None = None,
+    regularization: float = 1e-3,
     kernel: Kernel = _RBF,
     bandwidth: float | str | Rule = "median",
     coordinates: Coordinates = _WHITENED,
 ) -> BlackBoxWeights:
     r"""Weights on the points that minimise their (gradient-free) Stein discrepancy from the target,
 
-    .. math:: \min_v\ v^\top H v \quad \text{subject to} \quad v \ge 0,\ \textstyle\sum_i v_i = 1,
+    .. math:: \min_v\ v^\top (H + \lambda I)\, v \quad \text{subject to} \quad v \ge 0,\ \textstyle\sum_i v_i = 1,
               \qquad H_{ij} = w_i w_j \kappa(x_i, x_j)
 
-    (Liu & Lee, 2017). Nothing needs to be known about where the points come from.
+    (Liu & Lee, 2017, have :math:`\lambda = 0`). Nothing needs to be known about where the points come from. Hardly
+    anything in :math:`H` holds the shares of separated modes; a little :math:`\lambda`, which asks for an even spread
+    of the weights, keeps them near those of the points.
 
-    The solution is proportional to that of :math:`\min_{u \ge 0} \tfrac12 u^\top H u - \sum_i u_i`, a problem of
-    non-negative least squares with a factor of H, which SciPy's active-set method solves. For any v on the simplex the
-    smallest value is at least :math:`2 \min_i (Hv)_i - v^\top H v`: the difference is the duality gap.
+    The solution is proportional to that of :math:`\min_{u \ge 0} \tfrac12 u^\top M u - \sum_i u_i` with
+    :math:`M = H + \lambda I`, a problem of non-negative least squares with a factor of M, which SciPy's active-set
+    method solves. For any v on the simplex the smallest value is at least :math:`2 \min_i (Mv)_i - v^\top M v`: the
+    difference is the duality gap.
 
     Parameters
     ----------
@@ -70,6 +74,8 @@ def black_box_weights(
         Memory grows as n², time as n³: a few thousand points at most.
     log_prob : (n,) array_like or function, or None
         As for :func:`goodness_of_fit`. Points where it is −inf get no weight.
+    regularization : float
+        The :math:`\lambda`, in units of the median of the diagonal of H.
     surrogate : optional
         As for :func:`gf_ksd`, but if not given, an interpolant of all values,
         :class:`~steinbox.surrogates.PassThrough`. One of your own should follow the target closely: a point where
@@ -90,20 +96,22 @@ def black_box_weights(
     >>> bool(abs(mean) < 0.02 and abs(best.weights @ x[:, 0] ** 2 - mean**2 - 1) < 0.05 and best.duality_gap < 1e-6)
     True
     """
+    if not (np.isfinite(regularization) and regularization >= 0):
+        raise ValueError(f"expected regularization of at least 0, got {regularization}")
     sample = weigh(x, log_prob, score=score, surrogate=surrogate, default=PassThrough())
     warn(sample.warnings)
     weighty = np.flatnonzero(sample.weights > 0)  # a point of no weight says nothing
     matrix = Metric(kernel, bandwidth, coordinates).stein_kernel(sample).matrix()[np.ix_(weighty, weighty)]
     matrix *= len(sample.points) ** 2
-    best = _minimize_on_simplex(matrix)
-    gradient = matrix @ best
-    square = float(best @ gradient)
+    objective = matrix + regularization * np.median(np.diag(matrix)) * np.eye(len(matrix))
+    best = _minimize_on_simplex(objective)
+    gradient = objective @ best
     weights = np.zeros(len(np.asarray(x)))
     weights[sample.indices[weighty]] = best
     return BlackBoxWeights(
         weights=weights,
-        discrepancy=float(np.sqrt(max(square, 0.0))),
-        duality_gap=float(2 * (square - gradient.min())),
+        discrepancy=float(np.sqrt(max(float(best @ matrix @ best), 0.0))),
+        duality_gap=float(2 * (best @ gradient - gradient.min())),
         effective_sample_size=effective_sample_size(weights),
     )
 
