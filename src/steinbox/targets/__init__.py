@@ -3,6 +3,26 @@
 from steinbox.gaussian import Gaussian
 from steinbox.mixtures import GaussianMixture
 from steinbox.targets.banana import Banana
-from steinbox.targets.paper import paper_gaussian, paper_gmm
+from steinbox.targets.funnel import Funnel
+from steinbox.targets.gaussians import autoregressive, separated_modes
+from steinbox.targets.logistic_regression import LogisticRegression
+from steinbox.targets.paper import paper_gaussian, paper_gmm, paper_rbm
+from steinbox.targets.rbm import GaussBernoulliRBM
+from steinbox.targets.ring import Ring
+from steinbox.targets.student_t import StudentT
 
-__all__ = ["Banana", "Gaussian", "GaussianMixture", "paper_gaussian", "paper_gmm"]
+__all__ = [
+    "Banana",
+    "Funnel",
+    "GaussBernoulliRBM",
+    "Gaussian",
+    "GaussianMixture",
+    "LogisticRegression",
+    "Ring",
+    "StudentT",
+    "autoregressive",
+    "paper_gaussian",
+    "paper_gmm",
+    "paper_rbm",
+    "separated_modes",
+]
