@@ -36,7 +36,7 @@ def test_regularization_adds_to_the_diagonal(rng):
     gradient = objective @ best.weights
     assert best.duality_gap == pytest.approx(2 * (best.weights @ gradient - gradient.min()), abs=1e-12)
     assert best.duality_gap < 1e-8
-    with pytest.raises(ValueError, match="regularization of at least 0, got -1"):
+    with pytest.raises(ValueError, match="regularization to be a finite number of at least 0, got -1"):
         sb.black_box_weights(x, None, score=TARGET.score, regularization=-1)
 
 
@@ -99,6 +99,17 @@ def test_points_outside_the_support_get_no_weight(rng):
     assert not best.weights[:10].any()
     assert best.weights.shape == (40,)
     assert best.weights.sum() == pytest.approx(1)
+
+
+def test_the_discrepancy_is_the_one_that_the_tools_measure(rng):
+    x = rng.normal(0.3, 1.5, size=(60, 2))
+    best = sb.black_box_weights(x, TARGET.log_prob)
+    measured = sb.gf_ksd(x, TARGET.log_prob, sb.surrogates.PassThrough(), weights=best.weights)
+    assert best.discrepancy == pytest.approx(float(measured), rel=1e-6)
+    surrogate = sb.Gaussian([0.1, 0.0], std=1.2)
+    best = sb.black_box_weights(x, TARGET.log_prob, surrogate=surrogate)
+    measured = sb.gf_ksd(x, TARGET.log_prob, surrogate, weights=best.weights)
+    assert best.discrepancy == pytest.approx(float(measured), rel=1e-6)
 
 
 def test_copies_share_a_weight_without_harm(rng):

@@ -59,4 +59,22 @@ def test_weights_and_copies_count(result, rng):
 
 def test_of_very_many_points_a_part_is_looked_at(result, rng, monkeypatch):
     monkeypatch.setattr("steinbox.discrepancies.diagnostics._MAX_POINTS", 50)
-    assert with_particles(result, TARGET.sample(120, rng)).diagnostics().num_points == 40
+    x = TARGET.sample(120, rng)
+    assert with_particles(result, x).diagnostics().num_points == 50
+    weights = np.full(120, 0.1 / 119)
+    weights[7] = 0.9
+    heavy = with_particles(result, x, weights).diagnostics()
+    assert heavy.effective_sample_size == pytest.approx(1 / (weights @ weights))
+    assert heavy.num_points < 20
+
+
+def test_it_speaks_of_particles(result, rng):
+    x = TARGET.sample(60, rng)
+    x = x[np.argsort(x[:, 0])]  # an order that means nothing
+    assert with_particles(result, x).diagnostics().warnings == ()
+    weights = np.where(np.arange(60) < 10, 0.0, 1 / 50)
+    assert "50 points worth 50 by their weights, 10 without weight left out" in str(
+        with_particles(result, x, weights).diagnostics()
+    )
+    with pytest.raises(ValueError, match="at least 3 different particles of positive weight, got 1"):
+        with_particles(result, np.ones((20, 2))).diagnostics()

@@ -127,8 +127,10 @@ def test_it_doubts_a_chain_that_is_taken_as_independent(rng):
     ("settings", "message"),
     [
         ({"num_bootstrap": 0}, "num_bootstrap to be a whole number of at least 1, got 0"),
-        ({"autocorrelation_time": 0.5}, "'auto' or a number of at least 1, got 0.5"),
-        ({"autocorrelation_time": "much"}, "'auto' or a number of at least 1, got 'much'"),
+        ({"autocorrelation_time": 0.5}, "if it is not 'auto', to be a finite number of at least 1, got 0.5"),
+        ({"autocorrelation_time": "much"}, "a finite number of at least 1, got 'much'"),
+        ({"autocorrelation_time": np.inf}, "a finite number of at least 1, got inf"),
+        ({"num_bootstrap": True}, "whole number of at least 1, got True"),
         ({"score": TARGET.score, "surrogate": TARGET}, "a score or a surrogate, got both"),
     ],
 )
@@ -137,6 +139,34 @@ def test_nonsense_is_refused_in_words(settings, message, rng):
         sb.goodness_of_fit(TARGET.sample(20, rng), TARGET.log_prob, **settings)
     with pytest.raises(ValueError, match="log-densities of the target, or its score"):
         sb.goodness_of_fit(TARGET.sample(20, rng), None)
+
+
+def test_independent_points_are_not_called_a_chain():
+    def doubts(seed, n, d):
+        y = np.random.default_rng(seed).standard_normal((n, d))
+        return sb.goodness_of_fit(y, score=-y, num_bootstrap=1, rng=0).warnings
+
+    assert sum(bool(doubts(seed, 50, 25)) for seed in range(40)) <= 1
+    assert sum(bool(doubts(seed, 300, 2)) for seed in range(40)) <= 1
+
+
+def test_weights_that_leave_no_sample_are_doubted(rng):
+    x = TARGET.sample(200, rng)
+    test = sb.goodness_of_fit(x, TARGET.log_prob, weights=rng.random(200) ** 60, rng=0)
+    assert test.warnings[0].startswith("The weights make 200 points worth ")
+    assert sb.goodness_of_fit(x, score=TARGET.score, weights=rng.random(200) ** 60, rng=0).warnings
+    with pytest.raises(ValueError, match="one point carries all the weight"):
+        sb.goodness_of_fit(x, TARGET.log_prob, weights=np.r_[1.0, np.full(199, 1e-30)], rng=0)
+
+
+def test_parameters_may_have_any_units(rng):
+    x = TARGET.sample(200, rng)
+    units = np.array([1e-9, 1.0])
+    plain = sb.goodness_of_fit(x, TARGET.log_prob(x), rng=0)
+    scaled = sb.goodness_of_fit(x * units, TARGET.log_prob(x), rng=0)
+    assert scaled.p_value == pytest.approx(plain.p_value, abs=0.01)
+    assert scaled.effective_sample_size == pytest.approx(plain.effective_sample_size, rel=0.01)
+    assert sb.ksd(x * units, -x / units) == pytest.approx(float(sb.ksd(x, -x)), rel=1e-6)
 
 
 def test_copies_are_refused_unless_it_is_a_chain(rng):

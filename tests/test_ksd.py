@@ -244,6 +244,55 @@ def test_nonsense_is_refused_in_words(arguments, settings, message):
         sb.gf_ksd(*arguments, **settings)
 
 
+def test_a_function_cannot_change_the_users_points(rng):
+    def careless(x):
+        x -= 3.0
+        return -0.5 * (x**2).sum(axis=1)
+
+    x = rng.normal(3.0, size=(50, 2))
+    before = x.copy()
+    sb.gf_ksd(x, careless)
+    np.testing.assert_array_equal(x, before)
+
+
+def test_points_of_no_weight_change_nothing_but_the_scale_of_the_kernel(rng):
+    x = TARGET.sample(50, rng)
+    tiny = np.where(np.arange(50) < 30, 1.0, 1e-300)
+    zero = np.where(np.arange(50) < 30, 1.0, 0.0)
+    assert sb.gf_ksd(x, TARGET.log_prob, weights=zero) == pytest.approx(
+        float(sb.gf_ksd(x, TARGET.log_prob, weights=tiny)), rel=1e-12
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "message"),
+    [
+        ({"reference": np.ones((5, 3))}, ValueError, "reference of dimension 2, as x has, got 3"),
+        ({"surrogate": sb.surrogates.LeaveOneOut}, TypeError, "got the class LeaveOneOut; write LeaveOneOut"),
+        ({"kernel": RBF}, TypeError, "expected kernel to be an object, got the class RBF"),
+        ({"kernel": "rbf"}, TypeError, "expected kernel to be something like RBF"),
+        ({"coordinates": "whitened"}, TypeError, "expected coordinates to be something like Whitened"),
+        ({"bandwidth": lambda x: -1.0}, ValueError, "positive bandwidth, got -1.0"),
+        ({"weights": np.r_[np.ones(5), -1.0]}, ValueError, "at least 0, got -1.0 at row 5"),
+        ({"log_target": np.ma.masked_array(np.zeros(6), mask=np.arange(6) < 2)}, ValueError, "without a mask"),
+        ({"log_target": np.zeros(6, dtype=complex)}, ValueError, "real numbers in the log-density"),
+    ],
+)
+def test_wrong_settings_are_refused_in_words(settings, error, message):
+    arguments = {"log_target": np.zeros(6)} | settings
+    with pytest.raises(error, match=message):
+        sb.gf_ksd(POINTS, **arguments)
+
+
+def test_a_judge_of_ones_own_is_checked():
+    class Judge:
+        def judge(self, points, log_target):
+            return log_target[:, None], -points
+
+    with pytest.raises(ValueError, match="log_prob to have shape .6,., got .6, 1."):
+        sb.gf_ksd(POINTS, np.zeros(6), Judge())
+
+
 @pytest.mark.parametrize(
     ("log_prob", "score", "message"),
     [

@@ -57,6 +57,7 @@ def test_the_unbiased_statistic_has_mean_zero_for_equal_distributions(rng):
         (np.full((3, 3), np.nan), {}, "finite points in x"),
         (np.eye(3), {"weights": [1, 2]}, "3 weights"),
         (np.eye(3), {"weights": [0, 0, 0]}, "not all 0"),
+        (np.eye(3), {"weights": [1, 0, 0], "statistic": "u"}, "one point carries all the weight"),
         (np.eye(3), {"statistic": "w"}, "'v' or 'u', got 'w'"),
     ],
 )

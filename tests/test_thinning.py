@@ -49,11 +49,11 @@ def test_points_outside_the_support_are_never_chosen(rng):
     with pytest.warns(UserWarning, match="30 of 60 points lie outside"):
         chosen = sb.thin(x, values, 20)
     assert chosen.max() < 30
-    with pytest.raises(ValueError, match="between 1 and the 30 points inside the support, got 40"):
+    with pytest.raises(ValueError, match="at most the 30 inside the support, got 40"):
         sb.thin(x, values, 40)
 
 
-@pytest.mark.parametrize("num_points", [0, 61, 2.5, "ten"])
+@pytest.mark.parametrize("num_points", [0, 61, 2.5, "ten", True])
 def test_an_impossible_number_of_points_is_refused_in_words(num_points, rng):
-    with pytest.raises(ValueError, match="expected num_points between 1 and the 60 points"):
+    with pytest.raises(ValueError, match="expected num_points .*(whole number|at most the 60 inside the support)"):
         sb.thin(TARGET.sample(60, rng), TARGET.log_prob, num_points)

@@ -1,6 +1,6 @@
 """steinbox: particles from a distribution known only through the values of its log-density."""
 
-from steinbox import bandwidth, coordinates, kernels, optimizers, surrogates, targets
+from steinbox import bandwidth, baselines, coordinates, kernels, optimizers, surrogates, targets
 from steinbox.annealing import Schedule
 from steinbox.discrepancies import black_box_weights, gf_ksd, goodness_of_fit, ksd, mmd, thin
 from steinbox.evaluate import TargetError
@@ -25,6 +25,7 @@ __all__ = [
     "Status",
     "TargetError",
     "bandwidth",
+    "baselines",
     "black_box_weights",
     "coordinates",
     "gf_ksd",

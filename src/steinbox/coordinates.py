@@ -14,6 +14,8 @@ import numpy as np
 
 from steinbox.types import Array
 
+_SIMILAR_UNITS = 1e4
+
 
 @dataclass(frozen=True, eq=False)
 class Affine:
@@ -88,13 +90,17 @@ class Whitened:
         shrinkage = dimension / (dimension + num_points)
         covariance = np.cov(x, rowvar=False, bias=True).reshape(dimension, dimension)
         covariance = (1 - shrinkage) * covariance + shrinkage * np.diag(scales**2)
-        eigenvalues, vectors = np.linalg.eigh(covariance)
+        # Units so different that eigenvalues drown in rounding: of the correlation matrix then. Any root will do.
+        units = scales if scales.max() > _SIMILAR_UNITS * scales.min() else np.ones(dimension)
+        eigenvalues, vectors = np.linalg.eigh(covariance / np.outer(units, units))
         roots = np.sqrt(np.maximum(eigenvalues, 1e-12 * eigenvalues[-1]))
-        return Affine(centre, (vectors * roots) @ vectors.T, (vectors / roots) @ vectors.T)
+        root, inverse = (vectors * roots) @ vectors.T, (vectors / roots) @ vectors.T
+        return Affine(centre, units[:, None] * root, inverse / units)
 
 
 def _positive_std(x: Array) -> Array:
     """Standard deviations, those that vanish replaced by a tiny one, so that a map always exists."""
     scales = x.std(axis=0)
     smallest = 1e-8 * max(float(scales.max()), float(np.finfo(np.float64).tiny) ** 0.5)
-    return np.asarray(np.maximum(scales, smallest))
+    vanishes = scales <= 4 * np.finfo(np.float64).eps * np.abs(x).max(axis=0)
+    return np.asarray(np.where(vanishes, smallest, scales))

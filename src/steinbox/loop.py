@@ -74,7 +74,8 @@ def run(
             if status is not None:
                 break
             evaluation = evaluator(points)
-            status = _judge(evaluation, evaluator, is_first=not trace)
+            if not trace or not sampler.survives_rejection:
+                status = _judge(evaluation, evaluator, is_first=not trace)
             if status is not None:
                 break
             state, info = sampler.tell(state, points, evaluation, rng)

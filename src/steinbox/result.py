@@ -86,7 +86,8 @@ class Result:
         """How good the particles are, judged from their log-densities alone: no evaluation is paid. Print it.
 
         Particles of a Stein sampler repel each other and lie more evenly than independent draws: a good run has a
-        p-value near one, and only a small one says something. Modes that no particle has seen stay unseen here too.
+        p-value near one, and only a small one says something. Modes that no particle has seen stay unseen here too,
+        and a density that does not fall to zero at the edge of its support is judged wrongly.
         """
         from steinbox.discrepancies.diagnostics import diagnose
 

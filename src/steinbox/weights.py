@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import logsumexp
 
-from steinbox.types import Array
+from steinbox.types import Array, IntegerArray
 
 
 def normalize(log_weights: Array) -> Array:
@@ -41,3 +41,19 @@ def effective_sample_size(weights: Array) -> float:
     2.0
     """
     return float(weights.sum() ** 2 / (weights @ weights))
+
+
+def systematic_resample(weights: Array, num_points: int, rng: np.random.Generator) -> IntegerArray:
+    """Systematic resampling: indices in order, each about ``num_points`` times its weight, from one random number.
+
+    Of equal weights it takes an evenly spread part.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> systematic_resample(np.array([0.5, 0.25, 0.25, 0.0]), 4, np.random.default_rng(0))
+    array([0, 0, 1, 2])
+    """
+    positions = (rng.random() + np.arange(num_points)) / num_points
+    indices = np.searchsorted(np.cumsum(weights), positions, side="right")
+    return np.asarray(np.minimum(indices, np.flatnonzero(weights)[-1]), dtype=np.int64)

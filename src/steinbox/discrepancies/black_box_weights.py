@@ -8,16 +8,16 @@ import numpy as np
 import numpy.typing as npt
 
 from steinbox.bandwidth import Rule
-from steinbox.coordinates import Coordinates, Whitened
+from steinbox.checks import require_number
+from steinbox.coordinates import Coordinates
 from steinbox.discrepancies.discrepancy import warn
 from steinbox.discrepancies.inputs import Values
-from steinbox.discrepancies.weighed import Metric, weigh
-from steinbox.kernels import RBF, Kernel
+from steinbox.discrepancies.weighed import COORDINATES, KERNEL, Metric, weigh
+from steinbox.kernels import Kernel
 from steinbox.surrogates.judges import PassThrough
 from steinbox.types import Array
 from steinbox.weights import effective_sample_size
 
-_RBF, _WHITENED = RBF(), Whitened()
 _RIDGE = 1e-10
 
 
@@ -30,7 +30,7 @@ class BlackBoxWeights:
     weights : (n,) array
         At least zero; they sum to one.
     discrepancy : float
-        The Stein discrepancy of the points with these weights.
+        The Stein discrepancy of the points with these weights, as :func:`gf_ksd` and :func:`ksd` measure it.
     duality_gap : float
         By at most this much the objective exceeds the smallest that any weights have.
     effective_sample_size : float
@@ -45,14 +45,14 @@ class BlackBoxWeights:
 
 def black_box_weights(
     x: npt.ArrayLike,
-    log_prob: Values | None,
+    log_prob: Values | None = None,
     *,
     score: Values | None = None,
     surrogate: object | None = None,
     regularization: float = 1e-3,
-    kernel: Kernel = _RBF,
+    kernel: Kernel = KERNEL,
     bandwidth: float | str | Rule = "median",
-    coordinates: Coordinates = _WHITENED,
+    coordinates: Coordinates = COORDINATES,
 ) -> BlackBoxWeights:
     r"""Weights on the points that minimise their (gradient-free) Stein discrepancy from the target,
 
@@ -61,7 +61,8 @@ def black_box_weights(
 
     (Liu & Lee, 2017, have :math:`\lambda = 0`). Nothing needs to be known about where the points come from. Hardly
     anything in :math:`H` holds the shares of separated modes; a little :math:`\lambda`, which asks for an even spread
-    of the weights, keeps them near those of the points.
+    of the weights, keeps them near those of the points. The density must fall to zero at the edge of its support, if it
+    has one.
 
     The solution is proportional to that of :math:`\min_{u \ge 0} \tfrac12 u^\top M u - \sum_i u_i` with
     :math:`M = H + \lambda I`, a problem of non-negative least squares with a factor of M, which SciPy's active-set
@@ -96,12 +97,12 @@ def black_box_weights(
     >>> bool(abs(mean) < 0.02 and abs(best.weights @ x[:, 0] ** 2 - mean**2 - 1) < 0.05 and best.duality_gap < 1e-6)
     True
     """
-    if not (np.isfinite(regularization) and regularization >= 0):
-        raise ValueError(f"expected regularization of at least 0, got {regularization}")
+    require_number("regularization", regularization)
     sample = weigh(x, log_prob, score=score, surrogate=surrogate, default=PassThrough())
     warn(sample.warnings)
     weighty = np.flatnonzero(sample.weights > 0)  # a point of no weight says nothing
     matrix = Metric(kernel, bandwidth, coordinates).stein_kernel(sample).matrix()[np.ix_(weighty, weighty)]
+    ratio = len(sample.points) * sample.weights[weighty]  # ρ/p, with a mean of one
     matrix *= len(sample.points) ** 2
     objective = matrix + regularization * np.median(np.diag(matrix)) * np.eye(len(matrix))
     best = _minimize_on_simplex(objective)
@@ -110,7 +111,7 @@ def black_box_weights(
     weights[sample.indices[weighty]] = best
     return BlackBoxWeights(
         weights=weights,
-        discrepancy=float(np.sqrt(max(float(best @ matrix @ best), 0.0))),
+        discrepancy=float(np.sqrt(max(float(best @ matrix @ best), 0.0)) / (best @ ratio)),
         duality_gap=float(2 * (best @ gradient - gradient.min())),
         effective_sample_size=effective_sample_size(weights),
     )

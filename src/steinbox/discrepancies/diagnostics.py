@@ -11,7 +11,7 @@ from steinbox.discrepancies.goodness_of_fit import GoodnessOfFit, fit_test
 from steinbox.discrepancies.ksd import discrepancy
 from steinbox.discrepancies.weighed import Metric, weigh
 from steinbox.types import Array
-from steinbox.weights import effective_sample_size
+from steinbox.weights import effective_sample_size, systematic_resample
 
 _MAX_POINTS = 2000
 
@@ -24,6 +24,8 @@ class Diagnostics:
     ----------
     num_points : int
         Different points of positive weight that were looked at.
+    num_without_weight : int
+        Points of weight zero, outside the support for most methods, which were not looked at.
     effective_sample_size : float
         Of the sample's own weights.
     gf_ksd : Discrepancy
@@ -33,6 +35,7 @@ class Diagnostics:
     """
 
     num_points: int
+    num_without_weight: int
     effective_sample_size: float
     gf_ksd: Discrepancy
     goodness_of_fit: GoodnessOfFit
@@ -43,24 +46,38 @@ class Diagnostics:
         return self.goodness_of_fit.warnings
 
     def __str__(self) -> str:
+        left_out = f", {self.num_without_weight} without weight left out" if self.num_without_weight else ""
         return (
-            f"{self.num_points} points worth {self.effective_sample_size:.4g} by their weights; "
+            f"{self.num_points} points worth {self.effective_sample_size:.4g} by their weights{left_out}; "
             f"gradient-free Stein discrepancy {self.gf_ksd.value:.3g}. {self.goodness_of_fit}"
         )
 
 
 def diagnose(x: Array, log_prob: Array, weights: Array, seed: int) -> Diagnostics:
-    """Look at a weighted sample: copies are taken together, and of very many points an evenly spread part."""
-    counts = weights > 0
-    x, log_prob, weights = x[counts], log_prob[counts], weights[counts]
+    """Look at a weighted sample: copies are taken together, and very many points are resampled to fewer."""
+    rng = np.random.default_rng(seed)
+    num_points, counts = len(x), weights > 0
+    x, log_prob, weights = _without_copies(x[counts], log_prob[counts], weights[counts])
+    if len(x) < 3:
+        raise ValueError(f"diagnostics need at least 3 different particles of positive weight, got {len(x)}")
+    size = effective_sample_size(weights)
+    if len(x) > _MAX_POINTS:
+        kept = systematic_resample(weights / weights.sum(), _MAX_POINTS, rng)
+        x, log_prob, weights = _without_copies(x[kept], log_prob[kept], np.ones(_MAX_POINTS))
+    sample = weigh(x, log_prob, weights=weights)
+    return Diagnostics(
+        num_points=len(x),
+        num_without_weight=num_points - int(counts.sum()),
+        effective_sample_size=size,
+        gf_ksd=discrepancy(sample, Metric()),
+        goodness_of_fit=fit_test(sample, Metric(), 1000, 1.0, rng),
+    )
+
+
+def _without_copies(x: Array, log_prob: Array, weights: Array) -> tuple[Array, Array, Array]:
+    """Each point once, with the weight of all its copies."""
     _, first, copies = np.unique(x, axis=0, return_index=True, return_inverse=True)
     merged = np.zeros(len(x))
-    np.add.at(merged, first[copies], weights)
-    kept = np.sort(first)[:: -(-len(first) // _MAX_POINTS)]
-    sample = weigh(x[kept], log_prob[kept], weights=merged[kept])
-    return Diagnostics(
-        num_points=len(sample.points),
-        effective_sample_size=effective_sample_size(sample.sample_weights),
-        gf_ksd=discrepancy(sample, Metric()),
-        goodness_of_fit=fit_test(sample, Metric(), 1000, 1.0, np.random.default_rng(seed)),
-    )
+    np.add.at(merged, first[copies.reshape(-1)], weights)
+    kept = np.sort(first)
+    return x[kept], log_prob[kept], merged[kept]

@@ -2,20 +2,21 @@ r"""Was this sample drawn from that density? A test that needs only values of th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from steinbox.bandwidth import Rule
-from steinbox.coordinates import Coordinates, Whitened
+from steinbox.checks import require_count, require_number
+from steinbox.coordinates import Coordinates
 from steinbox.discrepancies.bootstrap import estimated_autocorrelation_time, random_signs
-from steinbox.discrepancies.inputs import Values
-from steinbox.discrepancies.weighed import Metric, Weighed, weigh
-from steinbox.kernels import RBF, Kernel
+from steinbox.discrepancies.inputs import Values, without_diagonal
+from steinbox.discrepancies.weighed import COORDINATES, KERNEL, Metric, Weighed, weigh
+from steinbox.kernels import Kernel
+from steinbox.weights import effective_sample_size
 
-_RBF, _WHITENED = RBF(), Whitened()
 _LEVEL = 0.05
 
 
@@ -26,7 +27,7 @@ class GoodnessOfFit:
     Attributes
     ----------
     statistic : float
-        n times the unbiased estimate of the squared discrepancy.
+        The unbiased estimate of the squared discrepancy, times n (what n points are worth by their weights).
     p_value : float
         How often a sample of the target has a statistic at least as large.
     effective_sample_size : float
@@ -62,16 +63,16 @@ class GoodnessOfFit:
 
 def goodness_of_fit(
     x: npt.ArrayLike,
-    log_prob: Values | None,
+    log_prob: Values | None = None,
     *,
     score: Values | None = None,
     surrogate: object | None = None,
     weights: npt.ArrayLike | None = None,
     num_bootstrap: int = 1000,
     autocorrelation_time: float | Literal["auto"] = 1.0,
-    kernel: Kernel = _RBF,
+    kernel: Kernel = KERNEL,
     bandwidth: float | str | Rule = "median",
-    coordinates: Coordinates = _WHITENED,
+    coordinates: Coordinates = COORDINATES,
     rng: np.random.Generator | int | None = None,
 ) -> GoodnessOfFit:
     r"""Test whether a sample was drawn from a density, from values of its logarithm alone.
@@ -83,7 +84,9 @@ def goodness_of_fit(
     one, so the diagonal is the same in both and U- and V-statistic give the same p-value.
 
     The default surrogate is fitted to the sample itself. This does not bias the test to first order, since the Stein
-    identity holds for every surrogate.
+    identity holds for every surrogate. It needs a density that falls to zero at the edge of its support, if it has one:
+    samples of a uniform or half-normal density are always rejected. For parameters with hard bounds, test an unbounded
+    transform of them, with its Jacobian in the log-density.
 
     Parameters
     ----------
@@ -120,34 +123,34 @@ def goodness_of_fit(
     >>> print(goodness_of_fit(x, -0.5 * ((x - 0.3) ** 2).sum(axis=1), rng=0))
     The sample was hardly drawn from the target (p = 0.001).
     """
-    if not isinstance(num_bootstrap, (int, np.integer)) or num_bootstrap < 1:
-        raise ValueError(f"expected num_bootstrap to be a whole number of at least 1, got {num_bootstrap!r}")
-    sample = weigh(x, log_prob, score=score, surrogate=surrogate, weights=weights)
+    require_count("num_bootstrap", num_bootstrap)
     metric = Metric(kernel, bandwidth, coordinates)
-    return fit_test(sample, metric, num_bootstrap, autocorrelation_time, np.random.default_rng(rng))
+    sample = weigh(x, log_prob, score=score, surrogate=surrogate, weights=weights)
+    time, doubts = _autocorrelation(sample, autocorrelation_time)
+    test = fit_test(sample, metric, num_bootstrap, time, np.random.default_rng(rng))
+    return replace(test, warnings=(*test.warnings, *doubts))
 
 
 def fit_test(
     sample: Weighed,
     metric: Metric,
     num_bootstrap: int,
-    autocorrelation_time: float | Literal["auto"],
+    autocorrelation_time: float,
     rng: np.random.Generator,
 ) -> GoodnessOfFit:
     """The test of a weighed sample."""
-    time, doubts = _autocorrelation(sample, autocorrelation_time)
     stein = metric.stein_kernel(sample)
-    signs = random_signs(len(stein), num_bootstrap, time, rng)
+    signs = random_signs(len(stein), num_bootstrap, autocorrelation_time, rng)
     ones = np.ones((len(stein), 1), dtype=np.int8)
     observed, *chance = stein.quadratic_forms(np.hstack([ones, signs]))
-    unbiased = (observed - stein.diagonal.sum()) / (1 - sample.sample_weights @ sample.sample_weights)
+    unbiased = without_diagonal(float(observed), float(stein.diagonal.sum()), sample.sample_weights)
     return GoodnessOfFit(
-        statistic=float(len(stein) * unbiased),
+        statistic=effective_sample_size(sample.sample_weights) * unbiased,
         p_value=0.0 if sample.num_outside else (1 + int((np.array(chance) >= observed).sum())) / (1 + num_bootstrap),
         effective_sample_size=sample.effective_sample_size,
         num_outside=sample.num_outside,
-        autocorrelation_time=time,
-        warnings=(*sample.warnings, *doubts),
+        autocorrelation_time=autocorrelation_time,
+        warnings=sample.warnings,
     )
 
 
@@ -156,8 +159,7 @@ def _autocorrelation(sample: Weighed, time: float | Literal["auto"]) -> tuple[fl
     estimate = estimated_autocorrelation_time(sample.points)
     if time == "auto":
         return estimate, _few_times(estimate, len(sample.points))
-    if not (isinstance(time, (int, float, np.number)) and time >= 1):
-        raise ValueError(f"expected autocorrelation_time to be 'auto' or a number of at least 1, got {time!r}")
+    require_number("autocorrelation_time, if it is not 'auto',", time, smallest=1)
     if time > 1:
         return float(time), _few_times(float(time), len(sample.points))
     copies = len(sample.points) - len(np.unique(sample.points, axis=0))
@@ -166,12 +168,17 @@ def _autocorrelation(sample: Weighed, time: float | Literal["auto"]) -> tuple[fl
             f"{copies} of {len(sample.points)} points are copies of others, which independent draws of a density never "
             "are. Is x a Markov chain? Then give autocorrelation_time='auto'. Else leave the copies out."
         )
-    if estimate > 3:
+    if estimate > _longest_time_by_chance(*sample.points.shape):
         return 1.0, (
             f"Successive points are correlated (over about {estimate:.0f} of them), but were taken as independent; "
             "for a Markov chain give autocorrelation_time='auto'.",
         )
     return 1.0, ()
+
+
+def _longest_time_by_chance(num_points: int, dimension: int) -> float:
+    """What the largest of d estimated times hardly exceeds if the points are independent."""
+    return float(2 + 2.5 * np.sqrt(5 / num_points) * (1 + np.sqrt(2 * np.log(dimension))))
 
 
 def _few_times(time: float, num_points: int) -> tuple[str, ...]:

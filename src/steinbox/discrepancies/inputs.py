@@ -16,7 +16,7 @@ Values: TypeAlias = npt.ArrayLike | Callable[[Array], npt.ArrayLike]
 
 def as_points(name: str, points: npt.ArrayLike) -> Array:
     """At least two finite points, (n, d)."""
-    array = np.asarray(points, dtype=np.float64)
+    array = _as_float(name, points)
     if array.ndim != 2 or len(array) < 2 or array.shape[1] == 0:
         raise ValueError(f"expected {name} of shape (n, d) with at least two rows, got {array.shape}")
     if not np.isfinite(array).all():
@@ -29,9 +29,14 @@ def as_weights(weights: npt.ArrayLike | None, num_points: int) -> Array:
     """Weights that sum to one; equal if not given."""
     if weights is None:
         return np.full(num_points, 1 / num_points)
-    array = np.asarray(weights, dtype=np.float64)
-    if array.shape != (num_points,) or not np.all(array >= 0) or not 0 < array.sum() < np.inf:
-        raise ValueError(f"expected {num_points} weights that are at least 0 and not all 0, got shape {array.shape}")
+    array = _as_float("weights", weights)
+    if array.shape != (num_points,):
+        raise ValueError(f"expected {num_points} weights, got shape {array.shape}")
+    bad = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
+    if bad.size:
+        raise ValueError(f"expected finite weights of at least 0, got {array[bad[0]]} at row {bad[0]}")
+    if not array.any():
+        raise ValueError("expected weights that are not all 0")
     return np.asarray(array / array.sum())
 
 
@@ -61,6 +66,14 @@ def require_statistic(statistic: str) -> None:
         raise ValueError(f"expected statistic 'v' or 'u', got {statistic!r}")
 
 
+def without_diagonal(double_sum: float, diagonal: float, weights: Array) -> float:
+    """A U-statistic: leave out the pairs of a point with itself, and divide by the weight that remains."""
+    remaining = 1 - float(weights @ weights)
+    if remaining < 1e-12:
+        raise ValueError("expected weights on two points at least for a U-statistic: one point carries all the weight")
+    return (double_sum - diagonal) / remaining
+
+
 def signed_root(square: float, statistic: Statistic) -> float:
     """The root of a squared discrepancy: a U-statistic may be below zero and keeps its sign, rounding does not."""
     if statistic == "v":
@@ -69,8 +82,16 @@ def signed_root(square: float, statistic: Statistic) -> float:
 
 
 def _at_points(name: str, values: Values, x: Array, shape: tuple[int, ...]) -> Array:
-    array = np.asarray(values(x) if callable(values) else values, dtype=np.float64)
+    array = _as_float(name, values(x.copy()) if callable(values) else values)
     if array.shape != shape:
         hint = "; the function is called once, with all points as rows" if callable(values) else ""
         raise ValueError(f"expected {name} to have shape {shape} for {len(x)} points, got {array.shape}{hint}")
     return array
+
+
+def _as_float(name: str, values: npt.ArrayLike) -> Array:
+    if np.ma.is_masked(values):
+        raise ValueError(f"expected {name} without a mask; leave the masked rows out")
+    if np.iscomplexobj(values):
+        raise ValueError(f"expected real numbers in {name}, got complex ones")
+    return np.asarray(values, dtype=np.float64)

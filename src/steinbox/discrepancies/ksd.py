@@ -6,13 +6,11 @@ import numpy as np
 import numpy.typing as npt
 
 from steinbox.bandwidth import Rule
-from steinbox.coordinates import Coordinates, Whitened
+from steinbox.coordinates import Coordinates
 from steinbox.discrepancies.discrepancy import Discrepancy, warn
-from steinbox.discrepancies.inputs import Statistic, Values, as_points, require_statistic, signed_root
-from steinbox.discrepancies.weighed import Metric, Weighed, weigh
-from steinbox.kernels import RBF, Kernel
-
-_RBF, _WHITENED = RBF(), Whitened()
+from steinbox.discrepancies.inputs import Statistic, Values, as_points, require_statistic, signed_root, without_diagonal
+from steinbox.discrepancies.weighed import COORDINATES, KERNEL, Metric, Weighed, weigh
+from steinbox.kernels import Kernel
 
 
 def ksd(
@@ -21,9 +19,9 @@ def ksd(
     *,
     weights: npt.ArrayLike | None = None,
     statistic: Statistic = "v",
-    kernel: Kernel = _RBF,
+    kernel: Kernel = KERNEL,
     bandwidth: float | str | Rule = "median",
-    coordinates: Coordinates = _WHITENED,
+    coordinates: Coordinates = COORDINATES,
     reference: npt.ArrayLike | None = None,
 ) -> Discrepancy:
     r"""Kernelised Stein discrepancy of a sample from a density with a known score,
@@ -31,6 +29,9 @@ def ksd(
     .. math:: \mathrm{KSD}^2 = \sum_{ij} v_i v_j\, \kappa_p(x_i, x_j)
 
     (Liu, Lee & Jordan, 2016; Chwialkowski, Strathmann & Gretton, 2016). Returns its square root.
+
+    The density must fall to zero at the edge of its support, if it has one: Stein's identity needs it. For parameters
+    with hard bounds, judge an unbounded transform of them, with its Jacobian in the log-density.
 
     Parameters
     ----------
@@ -73,9 +74,9 @@ def gf_ksd(
     *,
     weights: npt.ArrayLike | None = None,
     statistic: Statistic = "v",
-    kernel: Kernel = _RBF,
+    kernel: Kernel = KERNEL,
     bandwidth: float | str | Rule = "median",
-    coordinates: Coordinates = _WHITENED,
+    coordinates: Coordinates = COORDINATES,
     reference: npt.ArrayLike | None = None,
 ) -> Discrepancy:
     r"""Gradient-free kernelised Stein discrepancy (Theorem 2 of Han & Liu, 2018) from values of the log-density alone,
@@ -84,7 +85,8 @@ def gf_ksd(
               \qquad w = \rho / p,
 
     with :math:`\sum_i v_i w(x_i)` normalised to one, so that neither p nor :math:`\rho` needs its normaliser. Returns
-    its square root. With :math:`\rho = p` it is :func:`ksd`.
+    its square root. With :math:`\rho = p` it is :func:`ksd`. As there, the density must fall to zero at the edge of its
+    support.
 
     Parameters
     ----------
@@ -126,6 +128,6 @@ def discrepancy(
     stein = metric.stein_kernel(sample, None if reference is None else as_points("reference", reference))
     square = float(stein.quadratic_forms(np.ones((len(stein), 1)))[0])
     if statistic == "u":
-        square = (square - stein.diagonal.sum()) / (1 - sample.sample_weights @ sample.sample_weights)
+        square = without_diagonal(square, float(stein.diagonal.sum()), sample.sample_weights)
     root = signed_root(square, statistic)
     return Discrepancy(root, sample.effective_sample_size, sample.num_outside, sample.warnings)

@@ -5,11 +5,18 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from steinbox.bandwidth import Rule, as_rule
-from steinbox.discrepancies.inputs import Statistic, as_points, as_weights, require_statistic, signed_root
-from steinbox.kernels import RBF, Kernel
+from steinbox.bandwidth import Fixed, Rule, as_rule
+from steinbox.discrepancies.inputs import (
+    Statistic,
+    as_points,
+    as_weights,
+    require_statistic,
+    signed_root,
+    without_diagonal,
+)
+from steinbox.discrepancies.weighed import KERNEL
+from steinbox.kernels import Kernel
 from steinbox.pairwise import weighted_kernel_mean, weighted_kernel_square
-from steinbox.types import Array
 
 
 def mmd(
@@ -18,7 +25,7 @@ def mmd(
     *,
     weights: npt.ArrayLike | None = None,
     bandwidth: float | str | Rule = "median",
-    kernel: Kernel | None = None,
+    kernel: Kernel = KERNEL,
     statistic: Statistic = "v",
 ) -> float:
     r"""Maximum mean discrepancy (Gretton et al., 2012) between particles x and a reference sample y,
@@ -55,17 +62,10 @@ def mmd(
         raise ValueError(f"expected x and y of the same dimension, got {x.shape[1]} and {y.shape[1]}")
     require_statistic(statistic)
     a, b = as_weights(weights, len(x)), np.full(len(y), 1 / len(y))
-    kernel = RBF() if kernel is None else kernel
-    h = as_rule(bandwidth)(y)
+    h = Fixed(as_rule(bandwidth)(y)).bandwidth
     within_x = weighted_kernel_square(x, a, kernel, h)
     within_y = weighted_kernel_square(y, b, kernel, h)
     if statistic == "u":
-        within_x, within_y = _without_diagonal(within_x, a), _without_diagonal(within_y, b)
+        within_x, within_y = without_diagonal(within_x, float(a @ a), a), without_diagonal(within_y, float(b @ b), b)
     square = within_x + within_y - 2 * weighted_kernel_mean(x, a, y, b, kernel, h)
     return signed_root(square, statistic)
-
-
-def _without_diagonal(double_sum: float, weights: Array) -> float:
-    """Leave out the pairs of a point with itself, where k = 1, and divide by the weight that remains."""
-    diagonal = float(weights @ weights)
-    return (double_sum - diagonal) / (1 - diagonal)

@@ -6,15 +6,14 @@ import numpy as np
 import numpy.typing as npt
 
 from steinbox.bandwidth import Rule
-from steinbox.coordinates import Coordinates, Whitened
+from steinbox.checks import require_count
+from steinbox.coordinates import Coordinates
 from steinbox.discrepancies.discrepancy import warn
 from steinbox.discrepancies.inputs import Values
-from steinbox.discrepancies.weighed import Metric, weigh
-from steinbox.kernels import RBF, Kernel
+from steinbox.discrepancies.weighed import COORDINATES, KERNEL, Metric, weigh
+from steinbox.kernels import Kernel
 from steinbox.surrogates.judges import PassThrough
 from steinbox.types import IntegerArray
-
-_RBF, _WHITENED = RBF(), Whitened()
 
 
 def thin(
@@ -24,15 +23,16 @@ def thin(
     *,
     score: Values | None = None,
     surrogate: object | None = None,
-    kernel: Kernel = _RBF,
+    kernel: Kernel = KERNEL,
     bandwidth: float | str | Rule = "median",
-    coordinates: Coordinates = _WHITENED,
+    coordinates: Coordinates = COORDINATES,
 ) -> IntegerArray:
     r"""Choose points one by one so that the (gradient-free) Stein discrepancy of those chosen is as small as possible.
 
     The m-th point minimises :math:`\tfrac12 H_{ii} + \sum_{j < m} H_{i\,i_j}` with
     :math:`H_{ij} = w_i w_j \kappa(x_i, x_j)` (Riabiz et al., 2022; gradient-free: Fisher & Oates, 2024). A point may be
-    chosen more than once. It takes n·m evaluations of the kernel.
+    chosen more than once. It takes n·m evaluations of the kernel. The density must fall to zero at the edge of its
+    support, if it has one.
 
     Parameters
     ----------
@@ -62,10 +62,11 @@ def thin(
     >>> bool(abs(chosen.mean()) < 0.1 and abs(chosen.std() - 1) < 0.1)
     True
     """
+    require_count("num_points", num_points)
     sample = weigh(x, log_target, score=score, surrogate=surrogate, default=PassThrough())
-    if not isinstance(num_points, (int, np.integer)) or not 1 <= num_points <= len(sample.points):
+    if num_points > len(sample.points):
         raise ValueError(
-            f"expected num_points between 1 and the {len(sample.points)} points inside the support, got {num_points!r}"
+            f"expected num_points of at most the {len(sample.points)} inside the support, got {num_points}"
         )
     warn(sample.warnings)
     stein = Metric(kernel, bandwidth, coordinates).stein_kernel(sample)

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import Self
 
 from steinbox.annealing import Schedule, interpolate
+from steinbox.checks import require_component
 from steinbox.initial import Initial
-from steinbox.samplers.stein import SteinSampler, SteinState, require_component
+from steinbox.samplers.stein import SteinSampler, SteinState
 from steinbox.surrogates.base import Surrogate
 from steinbox.types import Array
 

@@ -40,6 +40,11 @@ class Sampler(Protocol):
         """Whether the evaluations must bring the target's score."""
         ...
 
+    @property
+    def survives_rejection(self) -> bool:
+        """Whether it can go on after a batch that lies outside the support as a whole, or failed."""
+        ...
+
     def bind(self, initial: Initial) -> Self:
         """The same sampler with its open settings filled in from the initial distribution."""
         ...

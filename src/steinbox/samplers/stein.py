@@ -16,6 +16,7 @@ from typing import Self
 import numpy as np
 
 from steinbox.bandwidth import Median, Rule, as_rule
+from steinbox.checks import require_component
 from steinbox.coordinates import Coordinates, Whitened
 from steinbox.direction import stein_direction
 from steinbox.evaluate import Evaluation
@@ -97,6 +98,11 @@ class SteinSampler(ABC):
     @property
     def needs_score(self) -> bool:
         """Whether the evaluations must bring the target's score."""
+        return False
+
+    @property
+    def survives_rejection(self) -> bool:
+        """No: particles that are all outside the support cannot find back."""
         return False
 
     @property
@@ -241,16 +247,6 @@ def _is_hopeless(log_target: Array) -> Mask:
 
 def _finite_mean(log_prob: Array) -> float:
     return float(log_prob[np.isfinite(log_prob)].mean())
-
-
-def require_component(name: str, component: object, attribute: str, example: str) -> None:
-    """Refuse a setting of the wrong kind when it is made, not when it is first used."""
-    if isinstance(component, type):
-        raise TypeError(
-            f"expected {name} to be an object, got the class {component.__name__}; write {component.__name__}()"
-        )
-    if not hasattr(component, attribute):
-        raise TypeError(f"expected {name} to be something like {example}, got {component!r}")
 
 
 def require_two(usable: Mask) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
+import numpy.typing as npt
 
 from steinbox.types import Array
 
@@ -76,8 +77,12 @@ def as_builder(surrogate: object) -> Builder:
 
 def evaluate(surrogate: Surrogate, x: Array) -> tuple[Array, Array]:
     """Values and scores at ``x``, with the shapes checked: the surrogate may be the user's own."""
-    log_prob = np.asarray(surrogate.log_prob(x), dtype=np.float64)
-    score = np.asarray(surrogate.score(x), dtype=np.float64)
+    return checked(surrogate.log_prob(x), surrogate.score(x), x)
+
+
+def checked(log_prob: npt.ArrayLike, score: npt.ArrayLike, x: Array) -> tuple[Array, Array]:
+    """What a surrogate returned at ``x``, as arrays of the right shapes."""
+    log_prob, score = np.asarray(log_prob, dtype=np.float64), np.asarray(score, dtype=np.float64)
     if log_prob.shape != (len(x),):
         raise ValueError(f"expected the surrogate's log_prob to have shape ({len(x)},), got {log_prob.shape}")
     if score.shape != x.shape:

@@ -39,7 +39,10 @@ class _PackJudge(ABC):
     max_points: int = 1000
 
     def __post_init__(self) -> None:
-        if not (self.nugget > 0 and self.max_points >= 3 and self.length_scales and min(self.length_scales) > 0):
+        scales = np.atleast_1d(np.asarray(self.length_scales, dtype=np.float64))
+        if not (
+            self.nugget > 0 and self.max_points >= 3 and scales.size and np.all(np.isfinite(scales) & (scales > 0))
+        ):
             raise ValueError(
                 f"{type(self).__name__} expects positive length_scales and nugget, and max_points of at least 3"
             )
@@ -51,7 +54,8 @@ class _PackJudge(ABC):
         log_prob, score = self._judge_distinct(points[first[order]], log_target[first[order]])
         rank = np.empty_like(order)
         rank[order] = np.arange(len(distinct))
-        return log_prob[rank[copies]], score[rank[copies]]
+        places = rank[copies.reshape(-1)]
+        return log_prob[places], score[places]
 
     def _judge_distinct(self, points: Array, log_target: Array) -> tuple[Array, Array]:
         if len(points) < 3:
@@ -66,7 +70,7 @@ class _PackJudge(ABC):
         return log_prob, coordinates.score_back(slope)
 
     def _best_bandwidth(self, z: Array, log_target: Array) -> float:
-        bandwidths = [float(2 * scale * z.shape[1]) for scale in self.length_scales]
+        bandwidths = [float(2 * scale * z.shape[1]) for scale in np.atleast_1d(self.length_scales)]
         return min(bandwidths, key=lambda h: self._loss(_Fit(z, log_target, h, self.nugget)))
 
     @abstractmethod

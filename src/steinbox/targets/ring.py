@@ -66,21 +66,18 @@ class Ring:
 
     def sample(self, num_points: int, rng: np.random.Generator) -> Array:
         """Independent draws, (num_points, 2): radii by rejection from a normal twice as wide in variance."""
-        radii = np.empty(0)
+        largest = 0.5 * (self.radius + np.sqrt(self.radius**2 + 8 * self.width**2))  # where the ratio is
+        bound, radii = self._ratio(np.array([largest])), np.empty(0)
         while len(radii) < num_points:
             proposed = self.radius + np.sqrt(2) * self.width * rng.standard_normal(2 * num_points)
-            accepted = rng.random(2 * num_points) * self._envelope(self._likeliest_ratio()) < self._envelope(proposed)
+            accepted = rng.random(2 * num_points) * bound < self._ratio(proposed)
             radii = np.concatenate([radii, proposed[accepted]])
         angles = rng.uniform(0, 2 * np.pi, size=num_points)
-        return radii[:num_points, None] * np.column_stack([np.cos(angles), np.sin(angles)])
+        return np.asarray(radii[:num_points, None] * np.column_stack([np.cos(angles), np.sin(angles)]))
 
-    def _envelope(self, radii: Array | float) -> Array:
+    def _ratio(self, radii: Array) -> Array:
         """The radius's density over that of the proposal, up to a constant."""
-        return np.asarray(np.maximum(radii, 0.0) * np.exp(-0.25 * ((radii - self.radius) / self.width) ** 2))
-
-    def _likeliest_ratio(self) -> float:
-        """Where the envelope is largest."""
-        return float(0.5 * (self.radius + np.sqrt(self.radius**2 + 8 * self.width**2)))
+        return np.maximum(radii, 0.0) * np.exp(-0.25 * ((radii - self.radius) / self.width) ** 2)
 
     def _radial_moments(self) -> tuple[float, float, float, float]:
         ratio = self.radius / self.width

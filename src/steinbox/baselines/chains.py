@@ -1,0 +1,171 @@
+r"""Markov chains side by side: what all Metropolis-Hastings baselines share.
+
+A subclass only says what its proposal is; see :class:`Proposal`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Protocol, Self
+
+import numpy as np
+
+from steinbox.evaluate import Evaluation
+from steinbox.initial import Initial
+from steinbox.samplers.base import Draws, Info
+from steinbox.types import Array
+
+
+class Proposal(Protocol):
+    """Where n chains may go next, and what is learned from how it went. Immutable."""
+
+    def draw(self, points: Array, rng: np.random.Generator) -> tuple[Array, Array]:
+        r"""Proposed points (n, d), and the corrections :math:`\log q(x \mid x') - \log q(x' \mid x)`, (n,)."""
+        ...
+
+    def learn(self, points: Array, acceptance: float, step: int, rng: np.random.Generator) -> Proposal:
+        """The proposal for the next step, after this one (counted from 1) led to these points."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class ChainState:
+    """Where the chains are, and where they may go."""
+
+    points: Array
+    log_prob: Array
+    proposed: Array
+    correction: Array
+    proposal: Proposal
+    iteration: int
+    num_iterations: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class MarkovChains(ABC):
+    """n Metropolis-Hastings chains, one evaluation each per step.
+
+    The answer is where they are at the end. They learn from each other during the first part of the run and keep their
+    proposal from then on, so that the second part leaves the target exactly invariant. The log-density at a chain's
+    state is kept, never evaluated again: with an unbiased estimate of a density the chains are pseudo-marginal ones and
+    still exact.
+
+    Parameters
+    ----------
+    num_iterations : int, optional
+        Steps of each chain. If not given, as many as the budget pays.
+    adaptation : float
+        The part of the run in which the proposal learns.
+    """
+
+    num_iterations: int | None = None
+    adaptation: float = 0.5
+
+    def __post_init__(self) -> None:
+        if self.num_iterations is not None and not (isinstance(self.num_iterations, int) and self.num_iterations >= 1):
+            raise ValueError(f"expected num_iterations to be at least 1, a whole number, got {self.num_iterations}")
+        if not 0 <= self.adaptation <= 1:
+            raise ValueError(f"expected adaptation between 0 and 1, got {self.adaptation}")
+
+    @abstractmethod
+    def first_proposal(self, particles: Array) -> Proposal:
+        """The proposal before anything was learned."""
+
+    @property
+    def needs_score(self) -> bool:
+        """No: values are enough."""
+        return False
+
+    @property
+    def survives_rejection(self) -> bool:
+        """Chains whose proposals all lie outside the support stay where they are."""
+        return True
+
+    def bind(self, initial: Initial) -> Self:
+        """Nothing is open."""
+        return self
+
+    def evals_needed(self, num_particles: int) -> int | None:
+        """Those of all steps and of the start."""
+        return None if self.num_iterations is None else (self.num_iterations + 1) * num_particles
+
+    def start(self, particles: Array, max_evals: int, rng: np.random.Generator) -> ChainState:
+        """The chains before their starting points are evaluated."""
+        affordable = max_evals // len(particles) - 1
+        if affordable < 1:
+            raise ValueError(
+                f"a budget of max_evals={max_evals} pays no step of {len(particles)} chains: at least "
+                f"{2 * len(particles)} evaluations are needed"
+            )
+        return ChainState(
+            points=particles,
+            log_prob=np.full(len(particles), -np.inf),
+            proposed=particles,
+            correction=np.full(len(particles), np.inf),  # the start itself is accepted
+            proposal=self.first_proposal(particles),
+            iteration=0,
+            num_iterations=min(affordable, self.num_iterations or affordable),
+        )
+
+    def ask(self, state: ChainState, rng: np.random.Generator) -> Array:
+        """The proposed points."""
+        return state.proposed
+
+    def tell(
+        self, state: ChainState, points: Array, evaluation: Evaluation, rng: np.random.Generator
+    ) -> tuple[ChainState, Info]:
+        """Accept or reject, learn, propose."""
+        probability = acceptance_probability(state.log_prob, evaluation.log_prob, state.correction)
+        accepted = rng.random(len(points)) < probability
+        new_points = np.where(accepted[:, None], points, state.points)
+        log_prob = np.where(accepted, evaluation.log_prob, state.log_prob)
+        proposal = state.proposal
+        if 0 < state.iteration <= self.adaptation * state.num_iterations:
+            proposal = proposal.learn(new_points, float(probability.mean()), state.iteration, rng)
+        proposed, correction = proposal.draw(new_points, rng)
+        info = {
+            "acceptance": float(probability.mean()),
+            "mean_log_prob": float(log_prob[np.isfinite(log_prob)].mean()),
+        }
+        iteration = state.iteration + 1
+        return ChainState(new_points, log_prob, proposed, correction, proposal, iteration, state.num_iterations), info
+
+    def converged(self, state: ChainState) -> bool:
+        """Never: a chain does not know."""
+        return False
+
+    def finished(self, state: ChainState) -> bool:
+        """Whether all planned steps are done."""
+        return state.iteration > state.num_iterations
+
+    def progress(self, state: ChainState) -> float:
+        """The part of the planned steps that is done."""
+        return min(1.0, state.iteration / state.num_iterations)
+
+    def draws(self, state: ChainState) -> Draws:
+        """Where the chains are; one that never found the support has no weight."""
+        inside = np.isfinite(state.log_prob)
+        return Draws(state.points, inside / max(1, inside.sum()), state.log_prob)
+
+
+def acceptance_probability(current: Array, proposed: Array, correction: Array) -> Array:
+    r"""Metropolis-Hastings: :math:`\min(1, \tfrac{p(x')\, q(x \mid x')}{p(x)\, q(x' \mid x)})`.
+
+    A chain outside the support takes any step into it, and none outside.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> acceptance_probability(np.array([0.0, -np.inf]), np.array([-np.log(2), -3.0]), np.zeros(2))
+    array([0.5, 1. ])
+    """
+    inside = np.isfinite(proposed)
+    with np.errstate(invalid="ignore"):
+        log_ratio = np.where(np.isfinite(current), proposed - current, np.inf) + correction
+    return np.where(inside & ~np.isnan(log_ratio), np.exp(np.minimum(log_ratio, 0.0)), 0.0)
+
+
+def robbins_monro(log_scale: float, acceptance: float, target: float, step: int) -> float:
+    r"""A scale that moves towards a target acceptance: :math:`\log s + t^{-0.6} (a - a^*)` (Andrieu & Thoms, 2008)."""
+    return float(log_scale + step**-0.6 * (acceptance - target))

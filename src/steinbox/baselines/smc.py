@@ -1,0 +1,240 @@
+r"""Adaptive tempered sequential Monte Carlo."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from scipy.special import logsumexp
+
+from steinbox.annealing import interpolate
+from steinbox.baselines.chains import acceptance_probability
+from steinbox.evaluate import Evaluation
+from steinbox.gaussian import Gaussian
+from steinbox.initial import Initial
+from steinbox.samplers.base import Draws, Info
+from steinbox.types import Array
+from steinbox.weights import effective_sample_size, normalize, systematic_resample
+
+
+@dataclass(frozen=True, eq=False)
+class SMCState:
+    """Equally weighted particles of the tempered target, and where they may move."""
+
+    points: Array
+    log_prob: Array
+    proposed: Array
+    correction: Array
+    fit: Gaussian | None
+    temperature: float
+    log_evidence: float
+    log_scale: float
+    moves_at_temperature: int
+    iteration: int
+    num_iterations: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class SMC:
+    r"""Sequential Monte Carlo along the path :math:`p_0^{1-\alpha} p^{\alpha}` (Del Moral, Doucet & Jasra, 2006).
+
+    The next temperature is the largest that leaves the weights an effective sample size of ``share`` n. Particles are
+    resampled systematically and moved by Metropolis-Hastings, in turn independently from a Gaussian fitted to them and
+    by a random walk of its shape. Once at the target itself, they are moved until the budget is spent.
+
+    ``result.trace["log_evidence"]`` ends with an estimate of :math:`\log \int p / \int p_0`.
+
+    Parameters
+    ----------
+    num_iterations : int, optional
+        Moves in all. If not given, as many as the budget pays.
+    moves_per_temperature : int
+    share : float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import steinbox as sb
+    >>> result = sb.sample(lambda x: -0.5 * np.sum((x - 5) ** 2), sb.Gaussian([0.0, 0.0], std=3.0), num_particles=200,
+    ...                    max_evals=10_000, method=sb.baselines.SMC(), seed=0)
+    >>> bool(abs(result.trace["log_evidence"][-1] - np.log(2 * np.pi)) < 0.5)
+    True
+    """
+
+    num_iterations: int | None = None
+    moves_per_temperature: int = 5
+    share: float = 0.5
+    base: Initial | None = None
+
+    def __post_init__(self) -> None:
+        if self.num_iterations is not None and not (isinstance(self.num_iterations, int) and self.num_iterations >= 1):
+            raise ValueError(f"expected num_iterations to be at least 1, a whole number, got {self.num_iterations}")
+        if self.moves_per_temperature < 1 or not 0 < self.share < 1:
+            raise ValueError("SMC expects at least one move per temperature and a share between 0 and 1")
+
+    @property
+    def needs_score(self) -> bool:
+        """No: values are enough."""
+        return False
+
+    @property
+    def survives_rejection(self) -> bool:
+        """Particles whose proposals all lie outside the support stay where they are."""
+        return True
+
+    def bind(self, initial: Initial) -> Self:
+        """The path starts at the initial distribution if no base was given."""
+        return self if self.base is not None else replace(self, base=initial)
+
+    def evals_needed(self, num_particles: int) -> int | None:
+        """Those of all moves and of the start."""
+        return None if self.num_iterations is None else (self.num_iterations + 1) * num_particles
+
+    def start(self, particles: Array, max_evals: int, rng: np.random.Generator) -> SMCState:
+        """The particles before they are evaluated."""
+        affordable = max_evals // len(particles) - 1
+        if affordable < 1:
+            raise ValueError(
+                f"a budget of max_evals={max_evals} pays no move: at least {2 * len(particles)} evaluations are needed"
+            )
+        return SMCState(
+            points=particles,
+            log_prob=np.full(len(particles), -np.inf),
+            proposed=particles,
+            correction=np.zeros(len(particles)),
+            fit=None,
+            temperature=0.0,
+            log_evidence=0.0,
+            log_scale=0.0,
+            moves_at_temperature=self.moves_per_temperature,
+            iteration=0,
+            num_iterations=min(affordable, self.num_iterations or affordable),
+        )
+
+    def ask(self, state: SMCState, rng: np.random.Generator) -> Array:
+        """The proposed moves."""
+        return state.proposed
+
+    def tell(
+        self, state: SMCState, points: Array, evaluation: Evaluation, rng: np.random.Generator
+    ) -> tuple[SMCState, Info]:
+        """Accept or reject; when this temperature has had its moves, go on to the next."""
+        if state.iteration == 0:
+            state, acceptance = replace(state, log_prob=evaluation.log_prob), 1.0
+        else:
+            state, acceptance = self._moved(state, points, evaluation, rng)
+        if state.moves_at_temperature >= self.moves_per_temperature and state.temperature < 1:
+            state = self._heated(state, rng)
+        state = self._proposing(state, rng)
+        inside = np.isfinite(state.log_prob)
+        info = {
+            "temperature": state.temperature,
+            "acceptance": acceptance,
+            "log_evidence": state.log_evidence,
+            "mean_log_prob": float(state.log_prob[inside].mean()),
+        }
+        return replace(state, iteration=state.iteration + 1), info
+
+    def _moved(
+        self, state: SMCState, points: Array, evaluation: Evaluation, rng: np.random.Generator
+    ) -> tuple[SMCState, float]:
+        current = self._log_path(state.points, state.log_prob, state.temperature)
+        proposed = self._log_path(points, evaluation.log_prob, state.temperature)
+        probability = acceptance_probability(current, proposed, state.correction)
+        accepted = rng.random(len(points)) < probability
+        acceptance = float(probability.mean())
+        was_walk = not state.correction.any()
+        return replace(
+            state,
+            points=np.where(accepted[:, None], points, state.points),
+            log_prob=np.where(accepted, evaluation.log_prob, state.log_prob),
+            log_scale=state.log_scale + (acceptance - 0.234 if was_walk else 0.0),
+            moves_at_temperature=state.moves_at_temperature + 1,
+        ), acceptance
+
+    def _heated(self, state: SMCState, rng: np.random.Generator) -> SMCState:
+        """Reweight to the next temperature and resample."""
+        log_ratio = state.log_prob - self._base.log_prob(state.points)
+        step = next_step(log_ratio, 1 - state.temperature, self.share)
+        weights = normalize(step * log_ratio)
+        kept = systematic_resample(weights, len(weights), rng)
+        temperature = 1.0 if step == 1 - state.temperature else state.temperature + step
+        return replace(
+            state,
+            points=state.points[kept],
+            log_prob=state.log_prob[kept],
+            fit=_fitted(state.points, weights),
+            temperature=temperature,
+            log_evidence=state.log_evidence + float(logsumexp(step * log_ratio) - np.log(len(log_ratio))),
+            moves_at_temperature=0,
+        )
+
+    def _proposing(self, state: SMCState, rng: np.random.Generator) -> SMCState:
+        fit = state.fit
+        if fit is None:  # not yet heated
+            raise ValueError("an SMC state proposes after its first temperature")
+        if state.moves_at_temperature % 2 == 0:
+            proposed = fit.sample(len(state.points), rng)
+            return replace(state, proposed=proposed, correction=fit.log_prob(state.points) - fit.log_prob(proposed))
+        scale = np.exp(state.log_scale) * 2.38 / np.sqrt(fit.dimension)
+        proposed = state.points + scale * (fit.sample(len(state.points), rng) - fit.mean)
+        return replace(state, proposed=proposed, correction=np.zeros(len(proposed)))
+
+    def _log_path(self, points: Array, log_prob: Array, temperature: float) -> Array:
+        return interpolate(self._base.log_prob(points), log_prob, temperature)
+
+    def converged(self, state: SMCState) -> bool:
+        """Never: moves at the target only help."""
+        return False
+
+    def finished(self, state: SMCState) -> bool:
+        """Whether all planned moves are done."""
+        return state.iteration > state.num_iterations
+
+    def progress(self, state: SMCState) -> float:
+        """The part of the planned moves that is done."""
+        return min(1.0, state.iteration / state.num_iterations)
+
+    def draws(self, state: SMCState) -> Draws:
+        """The particles, equally weighted inside the support."""
+        inside = np.isfinite(state.log_prob)
+        return Draws(state.points, inside / max(1, inside.sum()), state.log_prob)
+
+    @property
+    def _base(self) -> Initial:
+        if self.base is None:
+            raise ValueError("bind the sampler to an initial distribution first, or give it a base")
+        return self.base
+
+
+def next_step(log_ratio: Array, longest: float, share: float) -> float:
+    r"""The largest step :math:`\delta \le` ``longest`` at which weights :math:`(p/p_0)^\delta` keep their share of n.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> next_step(np.zeros(10), 0.7, share=0.5)
+    0.7
+    >>> step = next_step(np.linspace(0, 100, 1000), 1.0, share=0.5)
+    >>> round(effective_sample_size(normalize(step * np.linspace(0, 100, 1000))))
+    500
+    """
+
+    def size(step: float) -> float:
+        return effective_sample_size(normalize(step * log_ratio))
+
+    wanted = share * np.isfinite(log_ratio).sum()
+    if size(longest) >= wanted:
+        return longest
+    low, high = 0.0, longest
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if size(middle) >= wanted else (low, middle)
+    return high if low == 0 else low
+
+
+def _fitted(points: Array, weights: Array) -> Gaussian:
+    """A Gaussian that covers the weighted particles."""
+    counts = weights > 0
+    return Gaussian.fit(points[counts], weights[counts] / weights[counts].sum())
