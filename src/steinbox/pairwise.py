@@ -234,6 +234,26 @@ def kernel_expansion_slopes(x: Array, coefficients: Array, kernel: Kernel, bandw
     return gradients
 
 
+def kernel_gradient_scatter(x: Array, centres: Array, kernel: Kernel, bandwidth: float) -> Array:
+    r"""The scatter :math:`\sum_j (g_j - \bar g)(g_j - \bar g)^\top` of the gradients :math:`g_j = \nabla_x k(x, y_j)`.
+
+    A few points at a time, with all their gradients: written as sums of outer products, rounding would make it
+    indefinite far from the centres.
+
+    Returns
+    -------
+    (n, d, d) array
+    """
+    scatter = np.empty((len(x), x.shape[1], x.shape[1]))
+    for rows in _row_tiles(len(x), 16):
+        offsets = x[rows, None] - centres
+        u = np.einsum("nmi,nmi->nm", offsets, offsets) / bandwidth
+        offsets *= ((2 / bandwidth) * kernel.value(u) * kernel.slope_ratio(u))[..., None]
+        offsets -= offsets.mean(axis=1, keepdims=True)
+        scatter[rows] = offsets.transpose(0, 2, 1) @ offsets
+    return scatter
+
+
 def log_kernel_expansion(
     x: Array, centres: Array, log_coefficients: Array, kernel: Kernel, bandwidth: float
 ) -> tuple[Array, Array]:

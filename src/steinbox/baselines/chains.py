@@ -11,6 +11,7 @@ from typing import Protocol, Self
 
 import numpy as np
 
+from steinbox.checks import require_count
 from steinbox.evaluate import Evaluation
 from steinbox.initial import Initial
 from steinbox.samplers.base import Draws, Info
@@ -63,8 +64,8 @@ class MarkovChains(ABC):
     adaptation: float = 0.5
 
     def __post_init__(self) -> None:
-        if self.num_iterations is not None and not (isinstance(self.num_iterations, int) and self.num_iterations >= 1):
-            raise ValueError(f"expected num_iterations to be at least 1, a whole number, got {self.num_iterations}")
+        if self.num_iterations is not None:
+            require_count("num_iterations", self.num_iterations)
         if not 0 <= self.adaptation <= 1:
             raise ValueError(f"expected adaptation between 0 and 1, got {self.adaptation}")
 
@@ -115,11 +116,13 @@ class MarkovChains(ABC):
     def tell(
         self, state: ChainState, points: Array, evaluation: Evaluation, rng: np.random.Generator
     ) -> tuple[ChainState, Info]:
-        """Accept or reject, learn, propose."""
+        """Accept or reject, learn, propose. Chains that start outside the support go where others are inside."""
         probability = acceptance_probability(state.log_prob, evaluation.log_prob, state.correction)
         accepted = rng.random(len(points)) < probability
         new_points = np.where(accepted[:, None], points, state.points)
         log_prob = np.where(accepted, evaluation.log_prob, state.log_prob)
+        if state.iteration == 0:
+            new_points, log_prob = _all_inside(new_points, log_prob, rng)
         proposal = state.proposal
         if 0 < state.iteration <= self.adaptation * state.num_iterations:
             proposal = proposal.learn(new_points, float(probability.mean()), state.iteration, rng)
@@ -147,6 +150,13 @@ class MarkovChains(ABC):
         """Where the chains are; one that never found the support has no weight."""
         inside = np.isfinite(state.log_prob)
         return Draws(state.points, inside / max(1, inside.sum()), state.log_prob)
+
+
+def _all_inside(points: Array, log_prob: Array, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Where a chain starts is free, and one outside the support might never find it."""
+    inside = np.isfinite(log_prob)
+    places = np.where(inside, np.arange(len(points)), rng.choice(np.flatnonzero(inside), size=len(points)))
+    return points[places], log_prob[places]
 
 
 def acceptance_probability(current: Array, proposed: Array, correction: Array) -> Array:

@@ -7,6 +7,7 @@ from typing import Self
 
 import numpy as np
 
+from steinbox.checks import require_count
 from steinbox.evaluate import Evaluation
 from steinbox.initial import Initial
 from steinbox.samplers.base import Draws, Info
@@ -53,8 +54,8 @@ class ImportanceSampling:
     proposal: Initial | None = None
 
     def __post_init__(self) -> None:
-        if self.num_iterations is not None and not (isinstance(self.num_iterations, int) and self.num_iterations >= 1):
-            raise ValueError(f"expected num_iterations to be at least 1, a whole number, got {self.num_iterations}")
+        if self.num_iterations is not None:
+            require_count("num_iterations", self.num_iterations)
 
     @property
     def needs_score(self) -> bool:

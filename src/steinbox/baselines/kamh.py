@@ -8,9 +8,13 @@ import numpy as np
 
 from steinbox.bandwidth import Median
 from steinbox.baselines.chains import MarkovChains, robbins_monro
+from steinbox.kernels import RBF
+from steinbox.pairwise import kernel_gradient_scatter, median_squared_distance
 from steinbox.types import Array
 
 _TARGET_ACCEPTANCE = 0.234
+_POINTS_FOR_MEDIAN = 200
+_LARGEST_LOG_NU = 5.0  # where the history's gradients vanish no scale helps, and a covariance must stay one
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,23 +44,20 @@ class KernelProposal:
 
     def covariance(self, x: Array) -> Array:
         """The proposal's covariance at every x, (n, d, d)."""
-        offsets = x[:, None] - self.history
-        values = np.exp(-(offsets**2).sum(axis=-1) / self.bandwidth)
-        gradients = (-4 / self.bandwidth) * values[..., None] * offsets
-        gradients -= gradients.mean(axis=1, keepdims=True)
-        spread = np.einsum("nmi,nmj->nij", gradients, gradients)
-        return np.asarray(self.gamma**2 * np.eye(x.shape[1]) + np.exp(2 * self.log_nu) * spread, dtype=np.float64)
+        spread = 4 * kernel_gradient_scatter(x, self.history, RBF(), self.bandwidth)
+        return np.asarray(self.gamma**2 * np.eye(x.shape[1]) + np.exp(2 * self.log_nu) * spread)
 
     def learn(self, points: Array, acceptance: float, step: int, rng: np.random.Generator) -> KernelProposal:
         history, num_seen = reservoir(self.history * self.scales, points, self.num_seen, self.max_history, rng)
-        log_nu = robbins_monro(self.log_nu, acceptance, _TARGET_ACCEPTANCE, step)
+        log_nu = min(robbins_monro(self.log_nu, acceptance, _TARGET_ACCEPTANCE, step), _LARGEST_LOG_NU)
         return replace(self._rescaled(history), log_nu=log_nu, num_seen=num_seen)
 
     def _rescaled(self, history: Array) -> KernelProposal:
         scales = history.std(axis=0)
         scales = np.where(scales > 0, scales, self.scales)
         z = history / scales
-        return replace(self, history=z, scales=scales, bandwidth=Median()(z[:200]))
+        squared = median_squared_distance(z[:_POINTS_FOR_MEDIAN])
+        return replace(self, history=z, scales=scales, bandwidth=squared if squared > 0 else self.bandwidth)
 
 
 @dataclass(frozen=True, kw_only=True)

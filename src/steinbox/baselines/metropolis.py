@@ -79,8 +79,7 @@ class RandomWalkMetropolis(MarkovChains):
     def first_proposal(self, particles: Array) -> Proposal:
         if self.step is None:
             return _first_walk(particles, learns_shape=False)
-        dimension = particles.shape[1]
-        return FixedWalk(self.step, dimension)
+        return FixedWalk(self.step)
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,6 @@ class FixedWalk:
     """Independent normal steps that never change."""
 
     step: float
-    dimension: int
 
     def draw(self, points: Array, rng: np.random.Generator) -> tuple[Array, Array]:
         return points + self.step * rng.standard_normal(points.shape), np.zeros(len(points))

@@ -10,6 +10,7 @@ from scipy.special import logsumexp
 
 from steinbox.annealing import interpolate
 from steinbox.baselines.chains import acceptance_probability
+from steinbox.checks import require_count
 from steinbox.evaluate import Evaluation
 from steinbox.gaussian import Gaussian
 from steinbox.initial import Initial
@@ -68,8 +69,8 @@ class SMC:
     base: Initial | None = None
 
     def __post_init__(self) -> None:
-        if self.num_iterations is not None and not (isinstance(self.num_iterations, int) and self.num_iterations >= 1):
-            raise ValueError(f"expected num_iterations to be at least 1, a whole number, got {self.num_iterations}")
+        if self.num_iterations is not None:
+            require_count("num_iterations", self.num_iterations)
         if self.moves_per_temperature < 1 or not 0 < self.share < 1:
             raise ValueError("SMC expects at least one move per temperature and a share between 0 and 1")
 

@@ -16,7 +16,7 @@ from typing import Self
 import numpy as np
 
 from steinbox.bandwidth import Median, Rule, as_rule
-from steinbox.checks import require_component
+from steinbox.checks import require_component, require_count
 from steinbox.coordinates import Coordinates, Whitened
 from steinbox.direction import stein_direction
 from steinbox.evaluate import Evaluation
@@ -88,8 +88,8 @@ class SteinSampler(ABC):
         require_component("kernel", self.kernel, "value", "RBF()")
         require_component("optimizer", self.optimizer, "step", "Adam(0.2)")
         require_component("coordinates", self.coordinates, "fit", "Whitened()")
-        if self.num_iterations is not None and not (isinstance(self.num_iterations, int) and self.num_iterations >= 1):
-            raise ValueError(f"expected num_iterations to be at least 1, a whole number, got {self.num_iterations}")
+        if self.num_iterations is not None:
+            require_count("num_iterations", self.num_iterations)
         if not self.tolerance >= 0:
             raise ValueError(f"expected a tolerance of at least 0, got {self.tolerance}")
 

@@ -1,0 +1,353 @@
+"""The baselines: exact where they should be, and seen to fail when their correction is taken away."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import steinbox as sb
+from steinbox.baselines.chains import MarkovChains, acceptance_probability
+from steinbox.baselines.kamh import KernelProposal, reservoir
+from steinbox.baselines.smc import next_step
+from steinbox.evaluate import Evaluation
+from steinbox.weights import systematic_resample
+
+BANANA = sb.targets.Banana()
+RBM = sb.targets.GaussBernoulliRBM([[1.0, -0.5], [0.5, 1.0]], [0.3, -0.2], [0.5, -0.3])
+GAUSSIAN = sb.Gaussian([1.0, -1.0], cov=[[1.0, 0.8], [0.8, 1.0]])
+TARGETS = {"gaussian": GAUSSIAN, "banana": BANANA, "rbm": RBM}
+CHAINS = {
+    "random walk": sb.baselines.RandomWalkMetropolis,
+    "adaptive": sb.baselines.AdaptiveMetropolis,
+    "kamh": sb.baselines.KAMH,
+}
+
+
+def worst_z_score(target, draws):
+    """The largest deviation of means and variances of independent points from the exact ones, in standard errors."""
+    variances = np.diag(target.cov)
+    squares = (draws - target.mean) ** 2
+    mean_error = (draws.mean(axis=0) - target.mean) / np.sqrt(variances / len(draws))
+    variance_error = (squares.mean(axis=0) - variances) / (squares.std(axis=0) / np.sqrt(len(draws)))
+    return float(np.abs([mean_error, variance_error]).max())
+
+
+def run_from_exact_draws(method, target, seed, num_chains=1500):
+    start = target.sample(num_chains, np.random.default_rng(1000 + seed))
+    return sb.sample(target.log_prob, start, method=method, vectorized=True, seed=seed).particles
+
+
+def is_still_exact(target, draws):
+    """Mean, variance and the test of fit; 4.5 standard errors and p = 0.001 for a dozen such checks."""
+    test = sb.goodness_of_fit(np.unique(draws, axis=0)[::2], score=target.score, num_bootstrap=1999, rng=0)
+    return worst_z_score(target, draws) < 4.5 and test.p_value > 0.001
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", CHAINS)
+def test_chains_that_start_exact_stay_exact(name, target):
+    method = small(CHAINS[name](num_iterations=40))
+    assert is_still_exact(TARGETS[target], run_from_exact_draws(method, TARGETS[target], seed=0))
+
+
+def small(method):
+    """The same method with little history, to be quick."""
+    return dataclasses.replace(method, max_history=200) if hasattr(method, "max_history") else method
+
+
+class WithoutCorrection:
+    """A proposal whose asymmetry is forgotten."""
+
+    def __init__(self, proposal):
+        self.proposal = proposal
+
+    def draw(self, points, rng):
+        proposed, correction = self.proposal.draw(points, rng)
+        return proposed, np.zeros_like(correction)
+
+    def learn(self, *arguments):
+        return WithoutCorrection(self.proposal.learn(*arguments))
+
+
+def test_kamh_without_its_proposal_ratio_is_wrong():
+    class Broken(sb.baselines.KAMH):
+        def first_proposal(self, particles):
+            return WithoutCorrection(super().first_proposal(particles))
+
+    assert not is_still_exact(BANANA, run_from_exact_draws(Broken(num_iterations=40, max_history=200), BANANA, seed=0))
+
+
+@pytest.mark.parametrize("name", ["random walk", "adaptive"])
+def test_chains_that_accept_everything_are_wrong(name, monkeypatch):
+    monkeypatch.setattr(
+        "steinbox.baselines.chains.acceptance_probability", lambda current, proposed, correction: np.ones(len(current))
+    )
+    assert not is_still_exact(BANANA, run_from_exact_draws(small(CHAINS[name](num_iterations=40)), BANANA, seed=0))
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_chains_find_the_target_and_their_acceptance(name):
+    method = small(CHAINS[name](num_iterations=400))
+    result = sb.sample(
+        GAUSSIAN.log_prob, sb.Gaussian([0, 0], std=4), method=method, num_particles=300, vectorized=True, seed=0
+    )
+    assert worst_z_score(GAUSSIAN, result.particles) < 4.5
+    acceptance = result.trace["acceptance"][200:].mean()
+    assert acceptance == pytest.approx(0.234, abs=0.05)
+    assert result.num_evals == 300 * 401
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_parallel_chains_agree(name):
+    """R-hat of each coordinate, from the second half of every chain."""
+    history = []
+    sb.sample(
+        RBM.log_prob,
+        sb.Gaussian([0, 0], std=3),
+        method=small(CHAINS[name](num_iterations=600)),
+        num_particles=20,
+        vectorized=True,
+        seed=0,
+        callback=lambda iteration: history.append(iteration.particles),
+    )
+    chains = np.array(history[300:])
+    within = chains.var(axis=0, ddof=1).mean(axis=0)
+    between = chains.mean(axis=0).var(axis=0, ddof=1)
+    r_hat = np.sqrt((within * (len(chains) - 1) / len(chains) + between) / within)
+    assert r_hat.max() < 1.05
+
+
+def test_the_proposal_is_frozen_after_adaptation():
+    method = sb.baselines.AdaptiveMetropolis(num_iterations=20, adaptation=0.5)
+    rng = np.random.default_rng(0)
+    state = method.start(GAUSSIAN.sample(30, rng), 10_000, rng)
+    shapes = []
+    for _ in range(20):
+        points = method.ask(state, rng)
+        values = GAUSSIAN.log_prob(points)
+        state, _ = method.tell(state, points, Evaluation(values, ~np.isfinite(values)), rng)
+        shapes.append(state.proposal.cov[0, 1])
+    assert len(set(shapes[:11])) == 11
+    assert len(set(shapes[11:])) == 1
+
+
+def test_a_chains_value_is_kept_and_not_evaluated_again():
+    """Pseudo-marginal: a noisy estimate of the density, unbiased after exponentiation, leaves the target exact."""
+
+    rng = np.random.default_rng(5)
+
+    def noisy(x):
+        return GAUSSIAN.log_prob(x) + 0.7 * rng.standard_normal(len(x)) - 0.5 * 0.7**2
+
+    start = sb.Gaussian([0, 0], std=3)
+    method = sb.baselines.AdaptiveMetropolis(num_iterations=400)
+    result = sb.sample(noisy, start, method=method, num_particles=800, vectorized=True, seed=0)
+    assert worst_z_score(GAUSSIAN, result.particles) < 4.5
+    assert not np.allclose(result.log_prob, GAUSSIAN.log_prob(result.particles))
+
+
+def test_metropolis_hastings_in_numbers():
+    current = np.array([0.0, 0.0, -np.inf, -np.inf, 0.0])
+    proposed = np.array([-1.0, 2.0, -5.0, -np.inf, -np.inf])
+    expected = [np.exp(-1.0 + 0.5), 1.0, 1.0, 0.0, 0.0]
+    correction = np.array([0.5, -1.0, 0.0, 0.0, 3.0])
+    np.testing.assert_allclose(acceptance_probability(current, proposed, correction), expected)
+
+
+def test_the_kernel_proposal_is_that_of_the_paper(rng):
+    """Covariance γ²I + ν² M H Mᵀ and the log-ratio of two normal densities, by loops."""
+    from autograd import grad
+    from oracles import rbf
+    from scipy.stats import multivariate_normal
+
+    history, x = rng.standard_normal((15, 3)), rng.standard_normal((4, 3))
+    proposal = KernelProposal(history, np.ones(3), 1.7, 0.3, np.log(0.8), 15, 100)
+
+    def covariance(point):
+        matrix = 2 * np.array([grad(rbf)(point, z, 1.7) for z in history]).T
+        centring = np.eye(15) - 1 / 15
+        return 0.3**2 * np.eye(3) + 0.8**2 * matrix @ centring @ matrix.T
+
+    np.testing.assert_allclose(proposal.covariance(x), [covariance(point) for point in x], atol=1e-12)
+    proposed, correction = proposal.draw(x, rng)
+    expected = [
+        multivariate_normal(b, covariance(b)).logpdf(a) - multivariate_normal(a, covariance(a)).logpdf(b)
+        for a, b in zip(x, proposed, strict=True)
+    ]
+    np.testing.assert_allclose(correction, expected, atol=1e-10)
+
+
+def test_the_kernel_proposal_knows_units(rng):
+    history = rng.standard_normal((50, 2))
+    units = np.array([1e3, 1e-2])
+    plain = KernelProposal(history, np.ones(2), 2.0, 0.2, 0.0, 50, 100)
+    scaled = KernelProposal(history, units, 2.0, 0.2, 0.0, 50, 100)
+    x = rng.standard_normal((5, 2))
+    moved, correction = plain.draw(x, np.random.default_rng(3))
+    moved_scaled, correction_scaled = scaled.draw(x * units, np.random.default_rng(3))
+    np.testing.assert_allclose(moved_scaled, moved * units)
+    np.testing.assert_allclose(correction_scaled, correction)
+
+
+def test_a_reservoir_is_a_uniform_sample(rng):
+    counts = np.zeros(30)
+    for _ in range(2000):
+        kept, num_seen = np.arange(5.0)[:, None], 5
+        for start in range(5, 30, 5):
+            kept, num_seen = reservoir(kept, np.arange(start, start + 5.0)[:, None], num_seen, 8, rng)
+        assert (len(kept), num_seen) == (8, 30)
+        counts[kept[:, 0].astype(int)] += 1
+    expected = 2000 * 8 / 30
+    assert np.abs(counts - expected).max() < 4.5 * np.sqrt(expected)
+
+
+def test_importance_sampling_weighs_all_its_draws():
+    proposal = sb.Gaussian([0.5, -0.5], std=1.5)
+    settings = {"num_particles": 500, "vectorized": True, "seed": 0}
+    result = sb.sample(
+        GAUSSIAN.log_prob, proposal, method=sb.baselines.ImportanceSampling(num_iterations=8), **settings
+    )
+    assert result.particles.shape == (4000, 2)
+    assert result.num_evals == 4000
+    ratio = np.exp(GAUSSIAN.log_prob(result.particles) - proposal.log_prob(result.particles))
+    np.testing.assert_allclose(result.weights, ratio / ratio.sum())
+    assert result.trace["effective_sample_size"][-1] == pytest.approx(ratio.sum() ** 2 / (ratio**2).sum())
+    np.testing.assert_allclose(result.mean, GAUSSIAN.mean, atol=0.15)
+    np.testing.assert_allclose(np.diag(result.cov), 1, atol=0.2)
+    other = sb.baselines.ImportanceSampling(num_iterations=1, proposal=sb.Gaussian([1, -1], std=2))
+    assert sb.sample(GAUSSIAN.log_prob, proposal, method=other, **settings).mean == pytest.approx(
+        GAUSSIAN.mean, abs=0.3
+    )
+
+
+def smc(target, initial, seed, **settings):
+    return sb.sample(
+        target.log_prob,
+        initial,
+        method=sb.baselines.SMC(**settings),
+        num_particles=500,
+        max_evals=25_000,
+        vectorized=True,
+        seed=seed,
+    )
+
+
+@pytest.mark.parametrize(
+    ("target", "initial"),
+    [
+        (sb.targets.paper_rbm(seed=1, dimension=8, num_hidden=4), sb.Gaussian(np.zeros(8), std=3.0)),
+        (sb.targets.separated_modes(dimension=4, distance=6.0), sb.Gaussian(np.zeros(4), std=4.0)),
+    ],
+    ids=["rbm", "modes"],
+)
+def test_smc_finds_evidence_and_moments(target, initial):
+    """The targets are normalised, so the log-evidence is zero; within three standard errors over ten seeds."""
+    results = [smc(target, initial, seed) for seed in range(10)]
+    evidence = np.array([result.trace["log_evidence"][-1] for result in results])
+    assert abs(evidence.mean()) < 3 * evidence.std(ddof=1) / np.sqrt(10) + evidence.var() / 2
+    means = np.array([result.mean for result in results])
+    errors = (means.mean(axis=0) - target.mean) / (means.std(axis=0, ddof=1) / np.sqrt(10))
+    assert np.abs(errors).max() < 5
+    assert all(result.trace["temperature"][-1] == 1 for result in results)
+
+
+def test_smc_without_its_correction_is_wrong(monkeypatch):
+    def uncorrected(current, proposed, correction):
+        return acceptance_probability(current, proposed, np.zeros_like(correction))
+
+    target, initial = sb.targets.separated_modes(dimension=4, distance=6.0), sb.Gaussian(np.zeros(4), std=4.0)
+    monkeypatch.setattr("steinbox.baselines.smc.acceptance_probability", uncorrected)
+    means = np.array([smc(target, initial, seed).mean for seed in range(10)])
+    errors = (means.mean(axis=0) - target.mean) / (means.std(axis=0, ddof=1) / np.sqrt(10))
+    spread = np.mean([np.diag(smc(target, initial, seed).cov)[1:].mean() for seed in range(3)])
+    assert np.abs(errors).max() > 5 or abs(spread - 1) > 0.1
+
+
+def test_systematic_resampling_is_even(rng):
+    weights = rng.dirichlet(np.ones(20))
+    counts = np.bincount(systematic_resample(weights, 200, rng), minlength=20)
+    assert np.abs(counts - 200 * weights).max() < 1
+    many = [np.bincount(systematic_resample(weights, 7, rng), minlength=20) for _ in range(4000)]
+    np.testing.assert_allclose(np.mean(many, axis=0), 7 * weights, atol=0.04)
+
+
+def test_a_temperature_step_leaves_the_share_it_should(rng):
+    log_ratio = 30 * rng.standard_normal(400)
+    log_ratio[:10] = -np.inf
+    step = next_step(log_ratio, 1.0, share=0.4)
+    weights = np.exp(step * log_ratio)
+    assert weights.sum() ** 2 / (weights**2).sum() == pytest.approx(0.4 * 390, rel=1e-6)
+
+
+@pytest.mark.parametrize("method", [*(make() for make in CHAINS.values()), sb.baselines.SMC()])
+def test_walls_are_no_trouble(method):
+    """A half-plane: chains that start outside are brought in, none leaves, and the answer is the half-normal."""
+
+    def log_prob(x):
+        return np.where(x[:, 0] > 0, -0.5 * (x**2).sum(axis=1), -np.inf)
+
+    settings = {"num_particles": 400, "max_evals": 400 * 150, "vectorized": True, "seed": 0}
+    result = sb.sample(log_prob, sb.Gaussian([0.5, 0.0], std=1.5), method=small(method), **settings)
+    assert (result.particles[:, 0] > 0).all()
+    assert result.mean[0] == pytest.approx(np.sqrt(2 / np.pi), abs=4 * 0.6 / np.sqrt(400))
+
+
+def test_few_chains_that_rarely_move_are_no_trouble_for_kamh():
+    method = sb.baselines.KAMH(num_iterations=50, gamma=20.0)
+    result = sb.sample(GAUSSIAN.log_prob, GAUSSIAN, method=method, num_particles=3, vectorized=True, seed=0)
+    assert np.isfinite(result.particles).all()
+    assert result.trace["acceptance"].mean() < 0.2
+
+
+def test_two_chains_survive_a_batch_outside_the_support():
+    def log_prob(x):
+        return np.where(np.abs(x[:, 0]) < 0.01, 0.0, -np.inf)
+
+    start = np.array([[0.001, 0.0], [0.002, 1.0]])
+    method = sb.baselines.RandomWalkMetropolis(num_iterations=20, step=3.0)
+    result = sb.sample(log_prob, start, method=method, vectorized=True, seed=0)
+    assert result.status is sb.Status.FINISHED
+    assert (np.abs(result.particles[:, 0]) < 0.01).all()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: sb.baselines.KAMH(gamma=0.0), "positive gamma"),
+        (lambda: sb.baselines.RandomWalkMetropolis(step=-1.0), "positive step, got -1"),
+        (lambda: sb.baselines.AdaptiveMetropolis(adaptation=2.0), "adaptation between 0 and 1, got 2"),
+        (lambda: sb.baselines.AdaptiveMetropolis(num_iterations=0), "whole number of at least 1, got 0"),
+        (lambda: sb.baselines.SMC(share=1.0), "share between 0 and 1"),
+        (lambda: sb.baselines.ImportanceSampling(num_iterations=1.5), "whole number of at least 1, got 1.5"),
+    ],
+)
+def test_nonsense_is_refused_in_words(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+@pytest.mark.parametrize("method", [*(make() for make in CHAINS.values()), sb.baselines.SMC()])
+def test_a_budget_that_pays_nothing_is_refused_in_words(method):
+    with pytest.raises(ValueError, match="at least 100 evaluations are needed"):
+        sb.sample(
+            GAUSSIAN.log_prob,
+            sb.Gaussian([0, 0], std=1),
+            method=method,
+            num_particles=50,
+            max_evals=80,
+            vectorized=True,
+        )
+
+
+def test_settings_are_kept_in_the_result():
+    result = sb.sample(
+        GAUSSIAN.log_prob,
+        sb.Gaussian([0, 0], std=1),
+        method=sb.baselines.KAMH(num_iterations=3),
+        num_particles=10,
+        vectorized=True,
+        seed=0,
+    )
+    assert result.config["method"] == "KAMH"
+    assert result.config["settings"]["gamma"] == 0.2
+    assert all(field.name in result.config["settings"] for field in dataclasses.fields(MarkovChains))
