@@ -263,6 +263,90 @@ def test_smc_without_its_correction_is_wrong(monkeypatch):
     assert np.abs(errors).max() > 5 or abs(spread - 1) > 0.1
 
 
+MIXTURE = sb.GaussianMixture([sb.Gaussian(mean, std=1.0) for mean in ([-1, 0, 1], [1, 1, -1], [0, -1, 0])], [1, 2, 3])
+ANNEALED = {
+    "score": sb.baselines.AIS(),
+    "interpolant": sb.baselines.GFAIS(),
+    "kernel curve": sb.baselines.GFAIS(surrogate=sb.surrogates.KernelCurve()),
+    "wrong surrogate": sb.baselines.GFAIS(surrogate=sb.Gaussian([1.0, 0.0, 0.0], std=2.0)),
+}
+
+
+def anneal(method, target, initial, seed, **settings):
+    return sb.sample(
+        target.log_prob,
+        initial,
+        method=method,
+        score=target.score,
+        num_particles=None if isinstance(initial, np.ndarray) else 100,
+        vectorized=True,
+        seed=seed,
+        **settings,
+    )
+
+
+@pytest.mark.parametrize("name", ANNEALED)
+def test_annealed_importance_sampling_finds_the_evidence(name):
+    """The estimate of Z itself is unbiased: its mean over 16 seeds is one within three standard errors."""
+    start = sb.Gaussian([0.5, 0.0, 0.0], std=2.0)
+    results = [anneal(ANNEALED[name], MIXTURE, start, seed, max_evals=4000) for seed in range(16)]
+    evidence = np.exp([result.trace["log_evidence"][-1] for result in results])
+    assert abs(evidence.mean() - 1) < 3 * evidence.std(ddof=1) / 4
+    means = np.array([result.mean for result in results])
+    errors = (means.mean(axis=0) - MIXTURE.mean) / (means.std(axis=0, ddof=1) / 4)
+    assert np.abs(errors).max() < 4.5
+    assert results[0].trace["temperature"][-1] == 1
+    assert results[0].trace["acceptance"][-20:].mean() == pytest.approx(0.574, abs=0.15)
+
+
+@pytest.mark.parametrize("target", ["gaussian", "banana"])
+@pytest.mark.parametrize("name", ["score", "interpolant"])
+def test_annealing_from_the_target_to_itself_leaves_it_alone(name, target):
+    result = anneal_exact_draws(ANNEALED[name], TARGETS[target])
+    np.testing.assert_allclose(result.weights, 1 / 1000)
+    assert is_still_exact(TARGETS[target], result.particles)
+
+
+@pytest.mark.parametrize("name", ["score", "interpolant"])
+def test_langevin_moves_without_their_correction_are_wrong(name, monkeypatch):
+    def uncorrected(current, proposed, correction):
+        return acceptance_probability(current, proposed, np.zeros_like(correction))
+
+    monkeypatch.setattr("steinbox.baselines.ais.acceptance_probability", uncorrected)
+    assert not is_still_exact(GAUSSIAN, anneal_exact_draws(ANNEALED[name], GAUSSIAN).particles)
+
+
+def anneal_exact_draws(method, target):
+    """The path that stands still."""
+    method = dataclasses.replace(method, base=target, num_iterations=15)
+    return anneal(method, target, target.sample(1000, np.random.default_rng(0)), seed=0)
+
+
+def test_the_weights_are_the_product_along_the_path(monkeypatch):
+    """With moves that are all rejected, the weights are those of importance sampling from p0."""
+    monkeypatch.setattr(
+        "steinbox.baselines.ais.acceptance_probability", lambda current, proposed, correction: np.zeros(len(current))
+    )
+    start = sb.Gaussian([0.5, 0.0, 0.0], std=2.0)
+    result = anneal(sb.baselines.GFAIS(num_iterations=7), MIXTURE, start, seed=0)
+    ratio = np.exp(MIXTURE.log_prob(result.particles) - start.log_prob(result.particles))
+    np.testing.assert_allclose(result.weights, ratio / ratio.sum(), rtol=1e-9)
+    assert result.trace["log_evidence"][-1] == pytest.approx(np.log(ratio.mean()))
+    assert result.num_evals == 800
+
+
+def test_annealing_into_a_half_plane_keeps_dead_chains_without_weight():
+    def log_prob(x):
+        return np.where(x[:, 0] > 0, -0.5 * (x**2).sum(axis=1), -np.inf)
+
+    settings = {"num_particles": 300, "max_evals": 15_000, "vectorized": True, "seed": 0}
+    result = sb.sample(log_prob, sb.Gaussian([0.5, 0.0], std=1.5), method=sb.baselines.GFAIS(), **settings)
+    assert not result.weights[~np.isfinite(result.log_prob)].any()
+    assert result.mean[0] == pytest.approx(np.sqrt(2 / np.pi), abs=0.2)
+    with pytest.raises(ValueError, match="at least 8 chains"):
+        sb.sample(log_prob, sb.Gaussian([0.5, 0.0], std=1.5), method=sb.baselines.GFAIS(), num_particles=5)
+
+
 def test_systematic_resampling_is_even(rng):
     weights = rng.dirichlet(np.ones(20))
     counts = np.bincount(systematic_resample(weights, 200, rng), minlength=20)

@@ -149,7 +149,7 @@ def test_an_unknown_option_of_a_method_is_refused():
         sb.GFSVGD(bandwith="paper")
     with pytest.raises(ValueError, match="unknown bandwidth rule 'papr'"):
         sb.GFSVGD(bandwidth="papr")
-    with pytest.raises(ValueError, match="num_iterations to be at least 1"):
+    with pytest.raises(ValueError, match="num_iterations to be a whole number of at least 1, got 0"):
         sb.SVGD(num_iterations=0)
     with pytest.raises(ValueError, match="tolerance of at least 0"):
         sb.SVGD(tolerance=-1)
