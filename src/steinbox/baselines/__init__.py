@@ -3,7 +3,8 @@
 from steinbox.baselines.ais import AIS, GFAIS
 from steinbox.baselines.importance import ImportanceSampling
 from steinbox.baselines.kamh import KAMH
+from steinbox.baselines.khmc import KHMC
 from steinbox.baselines.metropolis import AdaptiveMetropolis, RandomWalkMetropolis
 from steinbox.baselines.smc import SMC
 
-__all__ = ["AIS", "GFAIS", "KAMH", "SMC", "AdaptiveMetropolis", "ImportanceSampling", "RandomWalkMetropolis"]
+__all__ = ["AIS", "GFAIS", "KAMH", "KHMC", "SMC", "AdaptiveMetropolis", "ImportanceSampling", "RandomWalkMetropolis"]
