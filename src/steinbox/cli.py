@@ -38,6 +38,10 @@ class Method(StrEnum):
     gf_svgd = "gf-svgd"
     annealed_svgd = "annealed-svgd"
     svgd = "svgd"
+    smc = "smc"
+    adaptive_metropolis = "adaptive-metropolis"
+    kamh = "kamh"
+    khmc = "khmc"
 
 
 _METHODS: dict[Method, Callable[[], Sampler]] = {
@@ -45,6 +49,10 @@ _METHODS: dict[Method, Callable[[], Sampler]] = {
     Method.gf_svgd: sb.GFSVGD,
     Method.annealed_svgd: sb.AnnealedSVGD,
     Method.svgd: sb.SVGD,
+    Method.smc: sb.baselines.SMC,
+    Method.adaptive_metropolis: sb.baselines.AdaptiveMetropolis,
+    Method.kamh: sb.baselines.KAMH,
+    Method.khmc: sb.baselines.KHMC,
 }
 
 

@@ -48,7 +48,7 @@ def sample(
         Where to start: a distribution, or the particles themselves (annealed methods then fit a Gaussian to them).
     num_particles : int
         200 if not given; an array as ``initial`` sets it.
-    method : SVGD, GFSVGD, AnnealedSVGD or AnnealedGFSVGD
+    method : SVGD, GFSVGD, AnnealedSVGD, AnnealedGFSVGD or one of :mod:`steinbox.baselines`
         ``AnnealedGFSVGD()`` if not given.
     max_evals : int
         The budget of evaluations. If not given: what the method's ``num_iterations`` needs, or 20,000 (ten rounds of
