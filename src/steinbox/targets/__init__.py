@@ -5,6 +5,8 @@ from steinbox.mixtures import GaussianMixture
 from steinbox.targets.banana import Banana
 from steinbox.targets.funnel import Funnel
 from steinbox.targets.gaussians import autoregressive, separated_modes
+from steinbox.targets.gp_approximations import ExpectationPropagation, Laplace
+from steinbox.targets.gp_classification import GPClassification
 from steinbox.targets.logistic_regression import LogisticRegression
 from steinbox.targets.paper import paper_gaussian, paper_gmm, paper_rbm
 from steinbox.targets.rbm import GaussBernoulliRBM
@@ -13,10 +15,13 @@ from steinbox.targets.student_t import StudentT
 
 __all__ = [
     "Banana",
+    "ExpectationPropagation",
     "Funnel",
+    "GPClassification",
     "GaussBernoulliRBM",
     "Gaussian",
     "GaussianMixture",
+    "Laplace",
     "LogisticRegression",
     "Ring",
     "StudentT",
