@@ -1,6 +1,6 @@
 """steinbox: particles from a distribution known only through the values of its log-density."""
 
-from steinbox import bandwidth, baselines, coordinates, kernels, optimizers, surrogates, targets
+from steinbox import bandwidth, baselines, coordinates, datasets, kernels, optimizers, surrogates, targets
 from steinbox.annealing import Schedule
 from steinbox.discrepancies import black_box_weights, gf_ksd, goodness_of_fit, ksd, mmd, thin
 from steinbox.evaluate import TargetError
@@ -28,6 +28,7 @@ __all__ = [
     "baselines",
     "black_box_weights",
     "coordinates",
+    "datasets",
     "gf_ksd",
     "goodness_of_fit",
     "kernels",
