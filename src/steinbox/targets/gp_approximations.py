@@ -46,7 +46,9 @@ class Sites:
 
     def sample(self, noise: Array) -> Array:
         """Draws (m, N) from standard normal noise (m, N)."""
-        return np.asarray(self.mean + noise @ _cholesky(self.complement.copy("F")).T / np.sqrt(self.precision))
+        root = _cholesky(self.complement.copy("F"))
+        standard = scipy.linalg.blas.dtrmm(1.0, root, noise.T, lower=1)
+        return np.asarray(self.mean + standard.T / np.sqrt(self.precision))
 
     def log_prior_ratio(self, f: Array) -> Array:
         r"""The logarithms of prior over approximation at the rows of ``f``, in which :math:`K^{-1}` cancels,

@@ -8,10 +8,10 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 from scipy.special import log_expit, logsumexp
 
 from steinbox.gaussian import Gaussian
-from steinbox.pairwise import squared_distances
 from steinbox.targets.gp_approximations import ApproximationError, ExpectationPropagation, Sites
 from steinbox.types import Array
 
@@ -110,8 +110,10 @@ class GPClassification:
 
     def covariance(self, theta: Array) -> Array:
         """The process's covariance at the features, with the ridge."""
-        scaled = self.features / np.exp(theta)
-        covariance = np.exp(-0.5 * squared_distances(scaled, scaled))
+        scaled = ((self.features - self.features.mean(axis=0)) / np.exp(theta)).T
+        gram = scipy.linalg.blas.dgemm(1.0, scaled, scaled, trans_a=1)  # SciPy's BLAS, as LAPACK in what follows
+        norms = np.diag(gram)
+        covariance = np.exp(np.minimum(gram - 0.5 * norms - 0.5 * norms[:, None], 0.0))
         covariance[np.diag_indices_from(covariance)] = 1 + self.ridge
         return np.asarray(covariance)
 
