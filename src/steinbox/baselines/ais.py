@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
-from typing import Self
 
 import numpy as np
 from scipy.special import logsumexp
 
 from steinbox.annealing import Schedule, interpolate
 from steinbox.baselines.chains import acceptance_probability, robbins_monro
-from steinbox.checks import require_count
+from steinbox.baselines.planned import OnPath
 from steinbox.coordinates import Affine, Whitened
 from steinbox.evaluate import Evaluation
-from steinbox.initial import Initial
 from steinbox.samplers.base import Draws, Info, StalledError
 from steinbox.surrogates.base import Builder, Surrogate, as_builder
 from steinbox.surrogates.interpolant import Interpolant
@@ -40,6 +38,11 @@ class AISState:
     num_iterations: int
 
     @property
+    def iteration(self) -> int:
+        """How many sweeps, the start among them, are done."""
+        return self.sweep + (self.temperature > 0)
+
+    @property
     def moving(self) -> slice:
         """The chains that move next."""
         return slice(self.half, None, 2)
@@ -51,46 +54,18 @@ class AISState:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _AnnealedImportance(ABC):
-    num_iterations: int | None = None
+class _AnnealedImportance(OnPath, ABC):
     schedule: Schedule = field(default_factory=lambda: Schedule(fraction=1.0, power=2.0))
-    base: Initial | None = None
-
-    def __post_init__(self) -> None:
-        if self.num_iterations is not None:
-            require_count("num_iterations", self.num_iterations)
-
-    @property
-    @abstractmethod
-    def needs_score(self) -> bool:
-        """Whether the evaluations must bring the target's score."""
 
     @abstractmethod
     def drift(self, state: AISState, points: Array, score: Array) -> Array:
         """The gradient that guides moves from these points, which have this score of the target if it is known."""
 
-    @property
-    def survives_rejection(self) -> bool:
-        """Chains whose proposals all lie outside the support stay where they are."""
-        return True
-
-    def bind(self, initial: Initial) -> Self:
-        """The path starts at the initial distribution if no base was given."""
-        return self if self.base is not None else replace(self, base=initial)
-
-    def evals_needed(self, num_particles: int) -> int | None:
-        """Those of all temperatures and of the start."""
-        return None if self.num_iterations is None else (self.num_iterations + 1) * num_particles
-
     def start(self, particles: Array, max_evals: int, rng: np.random.Generator) -> AISState:
         """The chains before they are evaluated."""
         num_chains = len(particles)
-        affordable = max_evals // num_chains - 1
-        if affordable < 1 or num_chains < 8:
-            raise ValueError(
-                f"annealed importance sampling expects at least 8 chains and {2 * num_chains} evaluations for "
-                f"{num_chains} chains, got max_evals={max_evals}"
-            )
+        if num_chains < 8:
+            raise ValueError(f"annealed importance sampling expects at least 8 chains, got {num_chains}")
         return AISState(
             points=particles,
             log_prob=np.full(num_chains, -np.inf),
@@ -101,7 +76,7 @@ class _AnnealedImportance(ABC):
             temperature=0.0,
             log_step=0.0,
             sweep=0,
-            num_iterations=min(affordable, self.num_iterations or affordable),
+            num_iterations=self.plan(num_chains, max_evals),
         )
 
     def ask(self, state: AISState, rng: np.random.Generator) -> Array:
@@ -135,7 +110,7 @@ class _AnnealedImportance(ABC):
     def _heated(self, state: AISState) -> AISState:
         """The next temperature: weights times :math:`(p / p_0)` to the power of the step."""
         temperature = self.schedule(state.sweep, state.num_iterations)
-        log_ratio = state.log_prob - self._base.log_prob(state.points)
+        log_ratio = state.log_prob - self.path_base.log_prob(state.points)
         log_weights = state.log_weights + (temperature - state.temperature) * log_ratio
         return replace(state, temperature=temperature, log_weights=log_weights)
 
@@ -149,8 +124,8 @@ class _AnnealedImportance(ABC):
         z, z_proposed = coordinates.forward(current), coordinates.forward(points)
         variance = np.exp(2 * state.log_step) * _first_step(points.shape[1]) ** 2
         correction = (((z_proposed - forward) ** 2).sum(axis=1) - ((z - backward) ** 2).sum(axis=1)) / (2 * variance)
-        here = self._log_path(current, state.log_prob[moving], state.temperature)
-        there = self._log_path(points, log_prob, state.temperature)
+        here = self.log_path(current, state.log_prob[moving], state.temperature)
+        there = self.log_path(points, log_prob, state.temperature)
         probability = acceptance_probability(here, there, correction)
         accepted = rng.random(len(points)) < probability
         moved = replace(
@@ -181,30 +156,9 @@ class _AnnealedImportance(ABC):
     def _coordinates(self, state: AISState) -> Affine:
         return Whitened().fit(state.points[state.resting])
 
-    def _log_path(self, points: Array, log_prob: Array, temperature: float) -> Array:
-        return interpolate(self._base.log_prob(points), log_prob, temperature)
-
-    def converged(self, state: AISState) -> bool:
-        """Never: the path has a length."""
-        return False
-
-    def finished(self, state: AISState) -> bool:
-        """Whether both halves have moved at the last temperature."""
-        return state.sweep >= state.num_iterations
-
-    def progress(self, state: AISState) -> float:
-        """The part of the path that is done."""
-        return min(1.0, (state.sweep + 0.5 * state.half) / state.num_iterations)
-
     def draws(self, state: AISState) -> Draws:
         """The chains and their weights."""
         return Draws(state.points, normalize(state.log_weights), state.log_prob)
-
-    @property
-    def _base(self) -> Initial:
-        if self.base is None:
-            raise ValueError("bind the sampler to an initial distribution first, or give it a base")
-        return self.base
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -230,7 +184,7 @@ class AIS(_AnnealedImportance):
         return True
 
     def drift(self, state: AISState, points: Array, score: Array) -> Array:
-        return interpolate(self._base.score(points), score, state.temperature)
+        return interpolate(self.path_base.score(points), score, state.temperature)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -263,13 +217,9 @@ class GFAIS(_AnnealedImportance):
         super().__post_init__()
         as_builder(self.surrogate)
 
-    @property
-    def needs_score(self) -> bool:
-        return False
-
     def drift(self, state: AISState, points: Array, score: Array) -> Array:
         others, log_prob = state.points[state.resting], state.log_prob[state.resting]
-        log_path = self._log_path(others, log_prob, state.temperature)
+        log_path = self.log_path(others, log_prob, state.temperature)
         known = np.isfinite(log_path)
         if known.sum() < 3:
             raise StalledError(f"{known.sum()} of {len(known)} chains that inform the others are inside the support")

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import Protocol
 
 import numpy as np
 
-from steinbox.checks import require_count
+from steinbox.baselines.planned import Planned, equally_weighted
 from steinbox.evaluate import Evaluation
-from steinbox.initial import Initial
 from steinbox.samplers.base import Draws, Info
 from steinbox.types import Array
 
@@ -44,7 +43,7 @@ class ChainState:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MarkovChains(ABC):
+class MarkovChains(Planned, ABC):
     """n Metropolis-Hastings chains, one evaluation each per step.
 
     The answer is where they are at the end. They learn from each other during the first part of the run and keep their
@@ -60,12 +59,10 @@ class MarkovChains(ABC):
         The part of the run in which the proposal learns.
     """
 
-    num_iterations: int | None = None
     adaptation: float = 0.5
 
     def __post_init__(self) -> None:
-        if self.num_iterations is not None:
-            require_count("num_iterations", self.num_iterations)
+        super().__post_init__()
         if not 0 <= self.adaptation <= 1:
             raise ValueError(f"expected adaptation between 0 and 1, got {self.adaptation}")
 
@@ -73,32 +70,8 @@ class MarkovChains(ABC):
     def first_proposal(self, particles: Array) -> Proposal:
         """The proposal before anything was learned."""
 
-    @property
-    def needs_score(self) -> bool:
-        """No: values are enough."""
-        return False
-
-    @property
-    def survives_rejection(self) -> bool:
-        """Chains whose proposals all lie outside the support stay where they are."""
-        return True
-
-    def bind(self, initial: Initial) -> Self:
-        """Nothing is open."""
-        return self
-
-    def evals_needed(self, num_particles: int) -> int | None:
-        """Those of all steps and of the start."""
-        return None if self.num_iterations is None else (self.num_iterations + 1) * num_particles
-
     def start(self, particles: Array, max_evals: int, rng: np.random.Generator) -> ChainState:
         """The chains before their starting points are evaluated."""
-        affordable = max_evals // len(particles) - 1
-        if affordable < 1:
-            raise ValueError(
-                f"a budget of max_evals={max_evals} pays no step of {len(particles)} chains: at least "
-                f"{2 * len(particles)} evaluations are needed"
-            )
         return ChainState(
             points=particles,
             log_prob=np.full(len(particles), -np.inf),
@@ -106,7 +79,7 @@ class MarkovChains(ABC):
             correction=np.full(len(particles), np.inf),  # the start itself is accepted
             proposal=self.first_proposal(particles),
             iteration=0,
-            num_iterations=min(affordable, self.num_iterations or affordable),
+            num_iterations=self.plan(len(particles), max_evals),
         )
 
     def ask(self, state: ChainState, rng: np.random.Generator) -> Array:
@@ -134,22 +107,9 @@ class MarkovChains(ABC):
         iteration = state.iteration + 1
         return ChainState(new_points, log_prob, proposed, correction, proposal, iteration, state.num_iterations), info
 
-    def converged(self, state: ChainState) -> bool:
-        """Never: a chain does not know."""
-        return False
-
-    def finished(self, state: ChainState) -> bool:
-        """Whether all planned steps are done."""
-        return state.iteration > state.num_iterations
-
-    def progress(self, state: ChainState) -> float:
-        """The part of the planned steps that is done."""
-        return min(1.0, state.iteration / state.num_iterations)
-
     def draws(self, state: ChainState) -> Draws:
         """Where the chains are; one that never found the support has no weight."""
-        inside = np.isfinite(state.log_prob)
-        return Draws(state.points, inside / max(1, inside.sum()), state.log_prob)
+        return equally_weighted(state.points, state.log_prob)
 
 
 def _all_inside(points: Array, log_prob: Array, rng: np.random.Generator) -> tuple[Array, Array]:

@@ -7,7 +7,7 @@ from typing import Self
 
 import numpy as np
 
-from steinbox.checks import require_count
+from steinbox.baselines.planned import Planned, PlannedState
 from steinbox.evaluate import Evaluation
 from steinbox.initial import Initial
 from steinbox.samplers.base import Draws, Info
@@ -22,12 +22,12 @@ class ImportanceState:
     points: Array
     log_prob: Array
     proposed: Array
-    num_rounds: int
+    num_iterations: int
     iteration: int
 
 
 @dataclass(frozen=True, kw_only=True)
-class ImportanceSampling:
+class ImportanceSampling(Planned):
     r"""Draws of a proposal :math:`\rho` with the weights :math:`p / \rho`, normalised.
 
     Every round draws as many points as there are particles, and all of them are returned.
@@ -50,22 +50,7 @@ class ImportanceSampling:
     (2000, True)
     """
 
-    num_iterations: int | None = None
     proposal: Initial | None = None
-
-    def __post_init__(self) -> None:
-        if self.num_iterations is not None:
-            require_count("num_iterations", self.num_iterations)
-
-    @property
-    def needs_score(self) -> bool:
-        """No: values are enough."""
-        return False
-
-    @property
-    def survives_rejection(self) -> bool:
-        """A round outside the support is a round of weight zero."""
-        return True
 
     def bind(self, initial: Initial) -> Self:
         """The initial distribution is the proposal if none was given."""
@@ -74,6 +59,10 @@ class ImportanceSampling:
     def evals_needed(self, num_particles: int) -> int | None:
         """Those of all rounds."""
         return None if self.num_iterations is None else self.num_iterations * num_particles
+
+    def finished(self, state: PlannedState) -> bool:
+        """Whether all rounds are done; the start is the first."""
+        return state.iteration >= state.num_iterations
 
     def start(self, particles: Array, max_evals: int, rng: np.random.Generator) -> ImportanceState:
         """Nothing yet; the first round is drawn anew from the proposal."""
@@ -96,7 +85,7 @@ class ImportanceSampling:
             points=np.concatenate([state.points, points]),
             log_prob=np.concatenate([state.log_prob, evaluation.log_prob]),
             proposed=self._distribution.sample(len(points), rng),
-            num_rounds=state.num_rounds,
+            num_iterations=state.num_iterations,
             iteration=state.iteration + 1,
         )
         draws = self.draws(new_state)
@@ -105,18 +94,6 @@ class ImportanceSampling:
             "mean_log_prob": float(draws.weights @ np.where(draws.weights > 0, draws.log_prob, 0.0)),
         }
         return new_state, info
-
-    def converged(self, state: ImportanceState) -> bool:
-        """Never: more draws are always better."""
-        return False
-
-    def finished(self, state: ImportanceState) -> bool:
-        """Whether all rounds are done."""
-        return state.iteration >= state.num_rounds
-
-    def progress(self, state: ImportanceState) -> float:
-        """The part of the rounds that is done."""
-        return min(1.0, state.iteration / state.num_rounds)
 
     def draws(self, state: ImportanceState) -> Draws:
         """All points, weighted."""

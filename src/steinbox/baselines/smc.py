@@ -3,17 +3,14 @@ r"""Adaptive tempered sequential Monte Carlo."""
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self
 
 import numpy as np
 from scipy.special import logsumexp
 
-from steinbox.annealing import interpolate
 from steinbox.baselines.chains import acceptance_probability
-from steinbox.checks import require_count
+from steinbox.baselines.planned import OnPath, equally_weighted
 from steinbox.evaluate import Evaluation
 from steinbox.gaussian import Gaussian
-from steinbox.initial import Initial
 from steinbox.samplers.base import Draws, Info
 from steinbox.types import Array
 from steinbox.weights import effective_sample_size, normalize, systematic_resample
@@ -37,7 +34,7 @@ class SMCState:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SMC:
+class SMC(OnPath):
     r"""Sequential Monte Carlo along the path :math:`p_0^{1-\alpha} p^{\alpha}` (Del Moral, Doucet & Jasra, 2006).
 
     The next temperature is the largest that leaves the weights an effective sample size of ``share`` n. Particles are
@@ -63,42 +60,16 @@ class SMC:
     True
     """
 
-    num_iterations: int | None = None
     moves_per_temperature: int = 5
     share: float = 0.5
-    base: Initial | None = None
 
     def __post_init__(self) -> None:
-        if self.num_iterations is not None:
-            require_count("num_iterations", self.num_iterations)
+        super().__post_init__()
         if self.moves_per_temperature < 1 or not 0 < self.share < 1:
             raise ValueError("SMC expects at least one move per temperature and a share between 0 and 1")
 
-    @property
-    def needs_score(self) -> bool:
-        """No: values are enough."""
-        return False
-
-    @property
-    def survives_rejection(self) -> bool:
-        """Particles whose proposals all lie outside the support stay where they are."""
-        return True
-
-    def bind(self, initial: Initial) -> Self:
-        """The path starts at the initial distribution if no base was given."""
-        return self if self.base is not None else replace(self, base=initial)
-
-    def evals_needed(self, num_particles: int) -> int | None:
-        """Those of all moves and of the start."""
-        return None if self.num_iterations is None else (self.num_iterations + 1) * num_particles
-
     def start(self, particles: Array, max_evals: int, rng: np.random.Generator) -> SMCState:
         """The particles before they are evaluated."""
-        affordable = max_evals // len(particles) - 1
-        if affordable < 1:
-            raise ValueError(
-                f"a budget of max_evals={max_evals} pays no move: at least {2 * len(particles)} evaluations are needed"
-            )
         return SMCState(
             points=particles,
             log_prob=np.full(len(particles), -np.inf),
@@ -110,7 +81,7 @@ class SMC:
             log_scale=0.0,
             moves_at_temperature=self.moves_per_temperature,
             iteration=0,
-            num_iterations=min(affordable, self.num_iterations or affordable),
+            num_iterations=self.plan(len(particles), max_evals),
         )
 
     def ask(self, state: SMCState, rng: np.random.Generator) -> Array:
@@ -140,8 +111,8 @@ class SMC:
     def _moved(
         self, state: SMCState, points: Array, evaluation: Evaluation, rng: np.random.Generator
     ) -> tuple[SMCState, float]:
-        current = self._log_path(state.points, state.log_prob, state.temperature)
-        proposed = self._log_path(points, evaluation.log_prob, state.temperature)
+        current = self.log_path(state.points, state.log_prob, state.temperature)
+        proposed = self.log_path(points, evaluation.log_prob, state.temperature)
         probability = acceptance_probability(current, proposed, state.correction)
         accepted = rng.random(len(points)) < probability
         acceptance = float(probability.mean())
@@ -156,7 +127,7 @@ class SMC:
 
     def _heated(self, state: SMCState, rng: np.random.Generator) -> SMCState:
         """Reweight to the next temperature and resample."""
-        log_ratio = state.log_prob - self._base.log_prob(state.points)
+        log_ratio = state.log_prob - self.path_base.log_prob(state.points)
         step = next_step(log_ratio, 1 - state.temperature, self.share)
         weights = normalize(step * log_ratio)
         kept = systematic_resample(weights, len(weights), rng)
@@ -182,31 +153,9 @@ class SMC:
         proposed = state.points + scale * (fit.sample(len(state.points), rng) - fit.mean)
         return replace(state, proposed=proposed, correction=np.zeros(len(proposed)))
 
-    def _log_path(self, points: Array, log_prob: Array, temperature: float) -> Array:
-        return interpolate(self._base.log_prob(points), log_prob, temperature)
-
-    def converged(self, state: SMCState) -> bool:
-        """Never: moves at the target only help."""
-        return False
-
-    def finished(self, state: SMCState) -> bool:
-        """Whether all planned moves are done."""
-        return state.iteration > state.num_iterations
-
-    def progress(self, state: SMCState) -> float:
-        """The part of the planned moves that is done."""
-        return min(1.0, state.iteration / state.num_iterations)
-
     def draws(self, state: SMCState) -> Draws:
         """The particles, equally weighted inside the support."""
-        inside = np.isfinite(state.log_prob)
-        return Draws(state.points, inside / max(1, inside.sum()), state.log_prob)
-
-    @property
-    def _base(self) -> Initial:
-        if self.base is None:
-            raise ValueError("bind the sampler to an initial distribution first, or give it a base")
-        return self.base
+        return equally_weighted(state.points, state.log_prob)
 
 
 def next_step(log_ratio: Array, longest: float, share: float) -> float:
