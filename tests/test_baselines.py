@@ -324,6 +324,7 @@ def test_smc_finds_evidence_and_moments(target, initial):
     errors = (means.mean(axis=0) - target.mean) / (means.std(axis=0, ddof=1) / np.sqrt(10))
     assert np.abs(errors).max() < 5
     assert all(result.trace["temperature"][-1] == 1 for result in results)
+    assert min(len(np.unique(result.particles, axis=0)) for result in results) > 450  # without moves, copies remain
 
 
 def test_smc_without_its_correction_is_wrong(monkeypatch):
