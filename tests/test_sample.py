@@ -129,7 +129,7 @@ def test_methods_that_need_a_score_say_so(method):
         ({"initial": [stats.norm(), stats.multivariate_normal([0, 0])]}, TypeError, "list of univariate"),
         ({"initial": stats.wishart(3, np.eye(2))}, TypeError, "over vectors"),
         ({"function": lambda x: -np.inf}, ValueError, "-inf at all 20 initial particles"),
-        ({"function": lambda x: np.nan}, sb.TargetError, "all 20 evaluations .* returned nan"),
+        ({"function": lambda x: np.nan}, sb.TargetError, "all 10 evaluations .* returned nan"),
         ({"function": lambda: 0.0}, sb.TargetError, "TypeError"),
         ({"function": lambda x: "high"}, sb.TargetError, "expected one real number"),
         ({"function": lambda x: 0.0, "vectorized": True}, sb.TargetError, r"shape \(20,\)"),
@@ -383,7 +383,7 @@ def test_one_failure_in_fifty_is_survived_and_counted(method):
     result = sb.sample(faulty, START, num_particles=50, max_evals=3_000, method=method, score=lambda x: -x, seed=0)
     assert result.status is sb.Status.FINISHED
     assert 20 < result.num_failures < 120
-    assert result.first_failure is not None
+    assert set(result.failures) == {"exception", "infinite"}
     assert np.isfinite(result.particles).all()
     assert np.abs(result.mean).max() < 0.2
     assert np.diag(result.cov).min() > 0.6
@@ -415,7 +415,9 @@ def test_a_penalty_or_nan_in_place_of_minus_infinity(penalty):
     def penalised(x):
         return np.where(np.abs(x).max(axis=1) < 3, -0.5 * (x**2).sum(axis=1), penalty)
 
-    result = sb.sample(penalised, START, num_particles=100, max_evals=5_000, vectorized=True, seed=0)
+    result = sb.sample(
+        penalised, START, num_particles=100, max_evals=5_000, vectorized=True, max_failure_rate=0.5, seed=0
+    )
     assert (result.weights > 0).mean() > 0.95
     assert np.abs(result.mean).max() < 0.1
     np.testing.assert_allclose(np.sqrt(np.diag(result.cov)), 0.99, atol=0.2)

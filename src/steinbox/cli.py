@@ -160,8 +160,8 @@ def _run(*arguments: Any, **settings: Any) -> sb.Result:
     try:
         return sb.sample(*arguments, **settings)
     except sb.TargetError as error:
-        if error.__cause__ is not None:
-            _show_user_traceback(error.__cause__)
+        for note in getattr(error, "__notes__", ()):
+            _err.print(note, markup=False, highlight=False, soft_wrap=True)
         _fail(str(error))
     except (TypeError, ValueError) as error:
         _fail(str(error))
@@ -237,10 +237,8 @@ def _show(result: sb.Result) -> None:
     _out.print(escape(str(result.status)), highlight=False)
     for warning in result.warnings:
         _out.print(escape(f"Warning: {warning}"), style="yellow", highlight=False)
-    if result.num_failures:
-        _out.print(
-            escape(f"{result.num_failures:,} evaluations failed; the first {result.first_failure}"), style="yellow"
-        )
+    for kind, failure in result.failures.items():
+        _out.print(escape(f"{failure.count:,} evaluations failed ({kind}); the first {failure}"), style="yellow")
 
 
 def _draw(result: sb.Result, target: sb.targets.Banana, path: Path) -> None:

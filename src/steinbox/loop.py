@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from steinbox.evaluate import Evaluation, Evaluator
+from steinbox.evaluate import Evaluation, Evaluator, WorkersLostError
 from steinbox.samplers.base import Draws, Info, Sampler, StalledError
 from steinbox.status import Status
 from steinbox.types import Array
@@ -38,6 +38,7 @@ _STATUS_OF: dict[type[BaseException], Status] = {
     KeyboardInterrupt: Status.INTERRUPTED,
     StalledError: Status.STALLED,
     CallbackError: Status.CALLBACK_FAILED,
+    WorkersLostError: Status.WORKERS_LOST,
 }
 
 
@@ -80,7 +81,7 @@ def run(
                 break
             state, info = sampler.tell(state, points, evaluation, rng)
             trace.append(info)
-            status = _reason_to_stop(sampler, state)
+            status = _reason_to_stop(sampler, state, evaluator)
             stop_asked = _call_back(callbacks, sampler, state, info, len(trace), evaluator)
             status = status or (Status.STOPPED_BY_CALLBACK if stop_asked else None)
         except tuple(_STATUS_OF) as stop:
@@ -98,19 +99,19 @@ def _judge(evaluation: Evaluation, evaluator: Evaluator, is_first: bool) -> Stat
     if np.isfinite(evaluation.log_prob).any():
         return None
     if is_first:
-        evaluator.raise_if_all_failed(evaluation)
-        failures = f" ({evaluator.num_failures} of them failed, the first {evaluator.first_failure})"
+        failed = next((f" ({evaluator.num_failures} failed, the first {f})" for f in evaluator.failures.values()), "")
         raise ValueError(
-            f"log_prob is -inf at all {len(evaluation.log_prob)} initial particles"
-            + (failures if evaluator.num_failures else "")
+            f"log_prob is -inf at all {len(evaluation.log_prob)} initial particles{failed}"
             + ": there is nothing to start from. Choose an `initial` that overlaps the support of the target."
         )
     return Status.TARGET_FAILED if evaluation.failed.all() else Status.SUPPORT_LOST
 
 
-def _reason_to_stop(sampler: Sampler, state: Any) -> Status | None:
+def _reason_to_stop(sampler: Sampler, state: Any, evaluator: Evaluator) -> Status | None:
     if sampler.finished(state):
         return Status.FINISHED
+    if evaluator.fails_too_often:
+        return Status.TOO_MANY_FAILURES
     return Status.CONVERGED if sampler.converged(state) else None
 
 

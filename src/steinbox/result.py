@@ -5,19 +5,20 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from steinbox.evaluate import Archive, Failure
 from steinbox.status import Status
 from steinbox.types import Array
 
 if TYPE_CHECKING:
     from steinbox.discrepancies import Diagnostics
 
-_FORMAT = "steinbox-result-1"
+_FORMAT = "steinbox-result-2"
 _QUANTILES = (0.05, 0.5, 0.95)
 
 
@@ -37,8 +38,11 @@ class Result:
         The parameters' names.
     num_evals, num_failures : int
         Evaluations paid for, and how many of them failed.
-    first_failure : str or None
-        Where the first failed evaluation was, and what happened.
+    failures : mapping of str to Failure
+        By kind (exception, nan, infinite, no number, timeout, dead worker): how many, and point, message and traceback
+        of the first.
+    archive : Archive
+        Every successful evaluation of the run: points, log-densities, seconds.
     status : Status
         Why the run ended, a sentence.
     trace : mapping of str to (T,) array
@@ -58,8 +62,9 @@ class Result:
     names: tuple[str, ...]
     num_evals: int
     num_failures: int
-    first_failure: str | None
+    failures: Mapping[str, Failure]
     status: Status
+    archive: Archive
     trace: Mapping[str, Array]
     warnings: tuple[str, ...]
     seed: int
@@ -104,7 +109,7 @@ class Result:
             "names": self.names,
             "num_evals": self.num_evals,
             "num_failures": self.num_failures,
-            "first_failure": self.first_failure,
+            "failures": {kind: failure.to_json() for kind, failure in self.failures.items()},
             "status": self.status.name,
             "warnings": self.warnings,
             "seed": self.seed,
@@ -112,6 +117,7 @@ class Result:
             "version": self.version,
         }
         arrays = {"particles": self.particles, "weights": self.weights, "log_prob": self.log_prob}
+        arrays |= {f"archive/{field.name}": getattr(self.archive, field.name) for field in fields(Archive)}
         arrays |= {f"trace/{name}": values for name, values in self.trace.items()}
         partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
         try:
@@ -131,12 +137,11 @@ class Result:
             header = json.loads(str(arrays.pop("header", "{}")))
             if header.pop("format", None) != _FORMAT:
                 raise ValueError("it is of another format")
-            trace = {
-                name.removeprefix("trace/"): arrays.pop(name) for name in list(arrays) if name.startswith("trace/")
-            }
+            trace, archive = _taken(arrays, "trace/"), Archive(**_taken(arrays, "archive/"))
             header |= {key: tuple(header[key]) for key in ("names", "warnings")}
             header["status"] = Status[header["status"]]
-            return cls(trace=trace, **arrays, **header)
+            header["failures"] = {kind: Failure.from_json(data) for kind, data in header["failures"].items()}
+            return cls(trace=trace, archive=archive, **arrays, **header)
         except FileNotFoundError:
             raise
         except Exception as error:
@@ -167,6 +172,11 @@ class Result:
             + " ".join([str(self.status), *(f"Warning: {warning}" for warning in self.warnings)])
             + ">"
         )
+
+
+def _taken(arrays: dict[str, Array], prefix: str) -> dict[str, Array]:
+    """The arrays whose names start so, taken out."""
+    return {name.removeprefix(prefix): arrays.pop(name) for name in list(arrays) if name.startswith(prefix)}
 
 
 @dataclass(frozen=True, eq=False, repr=False)

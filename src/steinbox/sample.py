@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import importlib.metadata
+import inspect
 import secrets
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
 
 from steinbox.doubts import doubts
-from steinbox.evaluate import Evaluator
+from steinbox.evaluate import Calls, Evaluator, as_workers
 from steinbox.initial import Initial, as_initial, fit_initial, path_start
 from steinbox.loop import Callback, Outcome, run
 from steinbox.progress import progress_bar
@@ -33,6 +35,10 @@ def sample(
     vectorized: bool = False,
     score: Callable[..., Any] | None = None,
     names: Sequence[str] | None = None,
+    executor: object = None,
+    timeout: float | None = None,
+    retries: int = 0,
+    max_failure_rate: float = 0.2,
     callback: Callback | None = None,
     progress: bool | None = None,
     seed: int | None = None,
@@ -43,7 +49,9 @@ def sample(
     ----------
     log_prob : callable
         ``(d,) -> float``, or ``(n, d) -> (n,)`` with ``vectorized=True``. −inf means outside the support. A point at
-        which it raises, or returns NaN or +inf, counts as failed; the run goes on without it.
+        which it raises, or returns NaN or +inf, counts as failed; the run goes on without it. If it has a parameter
+        ``rng``, it gets a generator for each evaluation (a list of them, one per point, with ``vectorized=True``), so
+        that estimates by simulation are reproducible wherever they run.
     initial : Gaussian, scipy.stats distribution, list of univariate ones, or (n, d) array
         Where to start: a distribution, or the particles themselves (annealed methods then fit a Gaussian to them).
     num_particles : int
@@ -59,6 +67,15 @@ def sample(
         The gradient of ``log_prob``, for the methods that need it.
     names : sequence of str
         The parameters' names; ``x0, x1, …`` if not given.
+    executor : int, executor or pool
+        Where to evaluate: that many processes, a ``concurrent.futures`` executor, a ``dask.distributed`` Client, an
+        ``mpi4py.futures`` or ``multiprocessing`` pool. The function travels to each worker once. Here if not given.
+    timeout : float
+        Seconds after which a call counts as failed, and the process it runs in is stopped. Needs ``executor``.
+    retries : int
+        How often a call that raises is made again before it counts as failed.
+    max_failure_rate : float
+        The run stops when a larger share of the last 200 evaluations failed.
     callback : callable
         Called with an :class:`steinbox.loop.Iteration` after every iteration; return True to stop.
     progress : bool
@@ -87,10 +104,17 @@ def sample(
     distribution, particles = _start(initial, num_particles, rng)
     names = _checked_names(names, particles.shape[1])
     max_evals = _budget(max_evals, method, len(particles))
-    evaluator = Evaluator(
-        log_prob, score=score if method.needs_score else None, vectorized=vectorized, max_evals=max_evals
+    calls = Calls(
+        log_prob,
+        score=score if method.needs_score else None,
+        vectorized=vectorized,
+        takes_rng=_takes_rng(log_prob),
+        seed=seed,
+        retries=_whole_number("retries", retries, 0),
     )
-    with progress_bar(progress) as bar:
+    _check_tolerance(timeout, max_failure_rate)
+    with closing(as_workers(executor, calls, timeout)) as workers, progress_bar(progress) as bar:
+        evaluator = Evaluator(calls, max_evals=max_evals, workers=workers, max_failure_rate=max_failure_rate)
         callbacks = bar if callback is None else (*bar, callback)
         outcome = run(method.bind(distribution), evaluator, particles, rng, callbacks)
     return _result(outcome, evaluator, names, method, seed)
@@ -110,6 +134,20 @@ def _check_functions(log_prob: object, score: object, method: object) -> None:
             f"{type(method).__name__} needs the gradient of log_prob: give score=, or choose a gradient-free method "
             "such as sb.AnnealedGFSVGD()"
         )
+
+
+def _check_tolerance(timeout: float | None, max_failure_rate: float) -> None:
+    if timeout is not None and not timeout > 0:
+        raise ValueError(f"expected timeout to be a positive number of seconds, got {timeout!r}")
+    if not 0 <= max_failure_rate <= 1:
+        raise ValueError(f"expected max_failure_rate between 0 and 1, got {max_failure_rate!r}")
+
+
+def _takes_rng(log_prob: Callable[..., Any]) -> bool:
+    try:
+        return "rng" in inspect.signature(log_prob).parameters
+    except (TypeError, ValueError):  # some compiled functions have no signature
+        return False
 
 
 def _start(initial: object, num_particles: int | None, rng: np.random.Generator) -> tuple[Initial, Array]:
@@ -161,9 +199,10 @@ def _result(outcome: Outcome, evaluator: Evaluator, names: tuple[str, ...], meth
         names=names,
         num_evals=evaluator.num_evals,
         num_failures=evaluator.num_failures,
-        first_failure=None if evaluator.first_failure is None else str(evaluator.first_failure),
+        failures=evaluator.failures,
         status=outcome.status,
         warnings=tuple(doubts(outcome)),
+        archive=evaluator.archive(len(names)),
         trace={key: np.array([info[key] for info in outcome.trace]) for key in outcome.trace[0]},
         seed=seed,
         config={"method": type(method).__name__, "settings": _describe(method), "max_evals": evaluator.max_evals},

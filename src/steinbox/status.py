@@ -19,7 +19,11 @@ class Status(Enum):
         "Every particle left the support of the target (log_prob was -inf everywhere); the particles are those of the "
         "iteration before."
     )
-
+    TOO_MANY_FAILURES = (
+        "More than max_failure_rate of the last evaluations failed: `failures` says how and where. Outside the support "
+        "return -inf, which is no failure."
+    )
+    WORKERS_LOST = "The workers were lost; the particles are those of the last complete iteration."
     STALLED = (
         "The method could not go on: fewer than two particles had a weight. The particles are those of the iteration "
         "before."

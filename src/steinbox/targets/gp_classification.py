@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -51,7 +51,8 @@ class GPClassification:
         Added to the diagonal of the process's covariance: data may have equal rows.
     seed : int, optional
         The same noise for every call and every :math:`\theta` (common random numbers), so that the estimate is a
-        function. If not given, the noise is fresh, as pseudo-marginal chains need it.
+        function. If not given, the noise is fresh, as pseudo-marginal chains need it: from the generators that
+        :func:`steinbox.sample` hands to ``log_prob``, or from one of the target's own.
 
     Attributes
     ----------
@@ -99,13 +100,14 @@ class GPClassification:
         """The number of length-scales d."""
         return int(self.features.shape[1])
 
-    def log_prob(self, x: Array) -> Array:
-        """Estimates of the log-density, up to a constant, at the rows of ``x``."""
-        return self.estimate(x).log_prob
+    def log_prob(self, x: Array, rng: Sequence[np.random.Generator] | None = None) -> Array:
+        """Estimates of the log-density, up to a constant, at the rows of ``x``; fresh noise from a generator each."""
+        return self.estimate(x, rng).log_prob
 
-    def estimate(self, x: Array) -> Estimate:
+    def estimate(self, x: Array, rng: Sequence[np.random.Generator] | None = None) -> Estimate:
         """Estimates of the log-density at the rows of ``x``, with their standard errors."""
-        pairs = np.array([self._log_marginal(theta) for theta in x]).reshape(len(x), 2)
+        generators = [self._rng] * len(x) if rng is None else rng
+        pairs = np.array([self._log_marginal(*each) for each in zip(x, generators, strict=True)]).reshape(len(x), 2)
         return Estimate(pairs[:, 0] + self.prior.log_prob(x), pairs[:, 1])
 
     def covariance(self, theta: Array) -> Array:
@@ -117,12 +119,12 @@ class GPClassification:
         covariance[np.diag_indices_from(covariance)] = 1 + self.ridge
         return np.asarray(covariance)
 
-    def _log_marginal(self, theta: Array) -> tuple[float, float]:
+    def _log_marginal(self, theta: Array, rng: np.random.Generator) -> tuple[float, float]:
         """The logarithm of the estimate of p(Y | θ), and its standard error."""
         try:
             with np.errstate(over="ignore"):
                 sites = self.approximation(self.covariance(theta), self.labels)
-            log_terms = self._log_terms(sites)
+            log_terms = self._log_terms(sites, rng)
         except ApproximationError:
             log_terms = np.array([-np.inf])
         if not np.isfinite(log_terms).all():
@@ -132,9 +134,9 @@ class GPClassification:
         error = terms.std(ddof=1) / terms.mean() / np.sqrt(len(terms))
         return float(logsumexp(log_terms) - np.log(len(log_terms))), float(error)
 
-    def _log_terms(self, sites: Sites) -> Array:
+    def _log_terms(self, sites: Sites, rng: np.random.Generator) -> Array:
         noise = self._common_noise
         if noise is None:
-            noise = self._rng.standard_normal((self.num_samples // 2, len(self.labels)))
+            noise = rng.standard_normal((self.num_samples // 2, len(self.labels)))
         f = sites.sample(np.concatenate([noise, -noise]))
         return np.asarray(log_expit(f * self.labels).sum(axis=1) + sites.log_prior_ratio(f))

@@ -1,0 +1,138 @@
+"""The only place that runs the user's code: it counts, judges and keeps every evaluation."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from steinbox.evaluate.archive import Archive
+from steinbox.evaluate.calls import Block, Calls, Values
+from steinbox.evaluate.dispatch import Dispatcher
+from steinbox.evaluate.faults import Failure, Fault, with_fault
+from steinbox.evaluate.workers import Here, Workers
+from steinbox.types import Array, Mask
+
+_WINDOW = 200  # evaluations over which the rate of failures is judged
+_HOPELESS = 10  # failures without a single success that show a bug
+
+
+class TargetError(RuntimeError):
+    """The user's function raised, or returned what no log-density can be, at every point it was given."""
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """What came back for one batch of points.
+
+    ``log_prob`` is −inf outside the support and where the evaluation failed; ``failed`` tells the two apart. ``score``
+    is there for methods that need it.
+    """
+
+    log_prob: Array
+    failed: Mask
+    score: Array | None = None
+
+
+class Evaluator:
+    """Evaluates batches of points, at most ``max_evals`` of them in all.
+
+    A call that raises, or returns NaN, +inf or something that is no real number, takes too long or kills its process
+    makes that one point *failed*; the rest of the batch is unharmed. Ten failures before the first success are a bug in
+    the function, and stop everything.
+    """
+
+    def __init__(
+        self, calls: Calls, *, max_evals: int, workers: Workers | None = None, max_failure_rate: float = 0.2
+    ) -> None:
+        self._has_score = calls.score is not None
+        self._dispatch = Dispatcher(Here(calls) if workers is None else workers, vectorized=calls.vectorized)
+        self.max_evals, self.max_failure_rate = max_evals, max_failure_rate
+        self.num_evals = 0
+        self.failures: Mapping[str, Failure] = {}
+        self._recent: deque[bool] = deque(maxlen=_WINDOW)
+        self._archived: list[Archive] = []
+
+    @property
+    def num_remaining(self) -> int:
+        """Evaluations left in the budget."""
+        return self.max_evals - self.num_evals
+
+    @property
+    def num_failures(self) -> int:
+        """Evaluations that failed so far."""
+        return sum(failure.count for failure in self.failures.values())
+
+    @property
+    def fails_too_often(self) -> bool:
+        """Whether more than ``max_failure_rate`` of the last 200 evaluations (50 at least) failed."""
+        return len(self._recent) >= _WINDOW // 4 and sum(self._recent) > self.max_failure_rate * len(self._recent)
+
+    def archive(self, dimension: int) -> Archive:
+        """Every successful evaluation so far."""
+        if len(self._archived) != 1:
+            self._archived = [Archive.join([Archive.empty(dimension), *self._archived])]
+        return self._archived[0]
+
+    def __call__(self, points: Array) -> Evaluation:
+        """Evaluate every row of ``points``."""
+        if len(points) > self.num_remaining:
+            raise ValueError(f"{len(points)} evaluations asked for, {self.num_remaining} left of {self.max_evals}")
+        batch = _Batch(points, first_number=self.num_evals)
+        try:
+            for block, values in self._dispatch(batch.block):
+                batch.fill(block, values)
+                self._stop_if_hopeless(batch)
+        finally:
+            self._record(batch)
+        return Evaluation(batch.log_prob, batch.failed, batch.score if self._has_score else None)
+
+    def _stop_if_hopeless(self, batch: _Batch) -> None:
+        """Turn a start at which nothing works into an error that shows the user's own."""
+        if self.num_evals > 0 or not batch.failed.any() or (batch.done & ~batch.failed).any():
+            return
+        if batch.failed.sum() < min(_HOPELESS, len(batch.failed)):
+            return
+        row, fault = batch.first_fault
+        failure = Failure(1, tuple(batch.block.points[row].tolist()), fault.message)
+        error = TargetError(f"all {batch.done.sum()} evaluations so far failed; the first one {failure}")
+        if fault.traceback:
+            error.add_note(f"The traceback of log_prob:\n{fault.traceback}")
+        raise error
+
+    def _record(self, batch: _Batch) -> None:
+        """Keep what is done, in the order of the points, whatever came first."""
+        self.num_evals += int(batch.done.sum())
+        self._recent.extend(batch.failed[batch.done].tolist())
+        for row, fault in enumerate(batch.faults):
+            if fault is not None:
+                self.failures = with_fault(self.failures, batch.block.points[row], fault)
+        worked = batch.done & ~batch.failed
+        self._archived.append(Archive(batch.block.points[worked], batch.log_prob[worked], batch.seconds[worked]))
+
+
+class _Batch:
+    """The values of a batch while they come in."""
+
+    def __init__(self, points: Array, first_number: int) -> None:
+        num_points = len(points)
+        self.block = Block(points, np.arange(first_number, first_number + num_points))
+        self.log_prob, self.seconds = np.full(num_points, -np.inf), np.zeros(num_points)
+        self.score = np.zeros_like(points)
+        self.faults: list[Fault | None] = [None] * num_points
+        self.done, self.failed = np.zeros(num_points, dtype=bool), np.zeros(num_points, dtype=bool)
+
+    def fill(self, block: Block, values: Values) -> None:
+        """Put a block's values in their places."""
+        rows = block.numbers - self.block.numbers[0]
+        self.log_prob[rows], self.score[rows], self.seconds[rows] = values.log_prob, values.score, values.seconds
+        self.done[rows] = True
+        for row, fault in zip(rows, values.faults, strict=True):
+            self.faults[row], self.failed[row] = fault, fault is not None
+
+    @property
+    def first_fault(self) -> tuple[int, Fault]:
+        """The first row that failed, and how."""
+        return next((row, fault) for row, fault in enumerate(self.faults) if fault is not None)

@@ -1,0 +1,107 @@
+"""Processes of our own, by loky: one that dies or hangs is replaced, and only its own block is touched."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
+from dataclasses import dataclass
+from typing import Any
+
+from steinbox.evaluate.calls import Block, Calls, Values
+from steinbox.evaluate.faults import Fault, FaultKind
+from steinbox.evaluate.installed import evaluate_installed, install_in_own_process, payload_of
+from steinbox.evaluate.workers import Finished, WorkersLostError
+
+# Linear algebra starts a thread on every core; so many processes each doing so get in each other's way.
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+@dataclass(eq=False)
+class _Process:
+    """One process, and what it does: it gets ready, waits (no future) or evaluates a block."""
+
+    executor: Any
+    future: Future[Any] | None
+    block: Block | None = None
+    deadline: float = float("inf")
+
+
+class Processes:
+    """Processes of our own, by loky: one that dies or hangs is replaced, and only its own block is touched."""
+
+    def __init__(self, calls: Calls, num_workers: int, timeout: float | None) -> None:
+        self._payload = payload_of(calls)
+        self._timeout = timeout
+        self.num_workers = num_workers
+        threads = str(max(1, (os.cpu_count() or 1) // num_workers))
+        self._threads = {name: os.environ.get(name, threads) for name in _THREADS}
+        self._processes = [self._start() for _ in range(num_workers)]
+
+    @property
+    def num_free(self) -> int:
+        """Processes that are ready and have nothing to do."""
+        return sum(process.future is None for process in self._processes)
+
+    def submit(self, block: Block) -> None:
+        process = next(process for process in self._processes if process.future is None)
+        process.block = block
+        process.future = process.executor.submit(evaluate_installed, "own", None, block)
+        if self._timeout is not None:
+            process.deadline = time.monotonic() + self._timeout
+
+    def collect(self) -> list[Finished]:
+        busy = [process for process in self._processes if process.future is not None]
+        patience = min(process.deadline for process in busy) - time.monotonic()
+        futures = [process.future for process in busy if process.future is not None]
+        wait(futures, None if patience == float("inf") else max(0.0, patience), FIRST_COMPLETED)
+        return [finished for process in busy for finished in self._finished(process)]
+
+    def _finished(self, process: _Process) -> Iterable[Finished]:
+        future, block = process.future, process.block
+        if future is None or not (future.done() or time.monotonic() > process.deadline):
+            return
+        process.future, process.block, process.deadline = None, None, float("inf")
+        if not future.done():
+            self._replace(process)
+            outcome: Values | Fault = Fault(FaultKind.TIMEOUT, f"no answer within timeout={self._timeout} seconds")
+        elif isinstance(future.exception(), BrokenExecutor):
+            self._replace(process)
+            outcome = Fault(FaultKind.DEAD_WORKER, "the process that evaluated this point died")
+        else:
+            outcome = future.result()
+        if block is None:
+            _require_ready(outcome)
+        else:
+            yield block, outcome
+
+    def _start(self) -> _Process:
+        try:
+            import loky
+        except ImportError:
+            raise ImportError('executor=2 needs loky: pip install "steinbox[parallel]"') from None
+        executor = loky.ProcessPoolExecutor(max_workers=1, timeout=None, env=self._threads)
+        return _Process(executor, executor.submit(install_in_own_process, "own", self._payload))
+
+    def _replace(self, process: _Process) -> None:
+        process.executor.shutdown(wait=False, kill_workers=True)
+        fresh = self._start()
+        process.executor, process.future = fresh.executor, fresh.future
+
+    def cancel(self) -> None:
+        """Stop the processes that still evaluate something, and start others."""
+        for process in self._processes:
+            if process.block is not None:
+                process.block, process.deadline = None, float("inf")
+                self._replace(process)
+
+    def close(self) -> None:
+        for process in self._processes:
+            process.executor.shutdown(wait=True, kill_workers=True)
+
+
+def _require_ready(outcome: Values | Fault | None) -> None:
+    """A process that dies before it was given any point would die for ever."""
+    if isinstance(outcome, Fault):
+        raise WorkersLostError("a worker process died while it loaded log_prob; is there enough memory for its data?")

@@ -1,0 +1,371 @@
+"""Where the evaluations run makes no difference, and what goes wrong there harms one point at most."""
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+
+import loky
+import numpy as np
+import pytest
+
+import steinbox as sb
+
+START = sb.Gaussian([0.0, 0.0], std=3.0)
+SPAWN = multiprocessing.get_context("spawn")
+
+
+def run(log_prob, **settings):
+    return sb.sample(log_prob, START, **{"num_particles": 20, "max_evals": 200, "seed": 1} | settings)
+
+
+def normal(x):
+    return -0.5 * ((x[0] - 1) ** 2 + x[1] ** 2)
+
+
+def normals(x):
+    return -0.5 * ((x[:, 0] - 1) ** 2 + x[:, 1] ** 2)
+
+
+def noisy(x, rng):
+    return normal(x) + 0.1 * rng.standard_normal()
+
+
+def noisy_rows(x, rng):
+    return normals(x) + 0.1 * np.array([generator.standard_normal() for generator in rng])
+
+
+class MapOnly:
+    """A pool with nothing but ``map``, in threads."""
+
+    size = 3
+
+    def map(self, function, tasks):
+        with ThreadPoolExecutor(3) as pool:
+            return list(pool.map(function, tasks))
+
+
+@pytest.fixture(scope="module")
+def reference():
+    return run(normal)
+
+
+@pytest.fixture(scope="module")
+def processes():
+    with ProcessPoolExecutor(2, mp_context=SPAWN) as executor:
+        yield executor
+
+
+@pytest.mark.parametrize("vectorized", [False, True])
+@pytest.mark.parametrize(
+    "executor",
+    [lambda: None, lambda: 2, lambda: ThreadPoolExecutor(3), lambda: MapOnly(), lambda: loky.get_reusable_executor(2)],
+    ids=["serial", "processes", "threads", "map only", "loky"],
+)
+def test_the_same_seed_gives_the_same_particles_everywhere(reference, executor, vectorized):
+    result = run(normals if vectorized else normal, vectorized=vectorized, executor=executor())
+    np.testing.assert_array_equal(result.particles, reference.particles)
+    np.testing.assert_array_equal(result.archive.points, reference.archive.points)
+    np.testing.assert_array_equal(result.archive.log_prob, reference.archive.log_prob)
+    assert (result.archive.seconds >= 0).all()
+    assert result.num_evals == reference.num_evals == len(result.archive) == 200
+
+
+@pytest.mark.parametrize("num_processes", [1, 8])
+def test_the_same_particles_with_any_number_of_processes(reference, num_processes):
+    np.testing.assert_array_equal(run(normal, executor=num_processes).particles, reference.particles)
+
+
+def test_the_standard_library_s_processes(reference, processes):
+    np.testing.assert_array_equal(run(normal, executor=processes).particles, reference.particles)
+    with SPAWN.Pool(2) as pool:
+        np.testing.assert_array_equal(run(normal, executor=pool).particles, reference.particles)
+
+
+def test_each_evaluation_has_its_own_generator_wherever_it_runs():
+    serial = run(noisy)
+    assert len(np.unique(serial.archive.log_prob - [normal(x) for x in serial.archive.points])) > 190
+    for settings in ({"executor": 3}, {"log_prob": noisy_rows, "vectorized": True}):
+        other = run(**{"log_prob": noisy} | settings)
+        np.testing.assert_array_equal(other.particles, serial.particles)
+    assert not np.array_equal(run(noisy, seed=2).archive.log_prob, serial.archive.log_prob)
+
+
+def test_lambdas_and_closures_travel():
+    shift = np.array([1.0, 0.0])
+    result = run(lambda x: -0.5 * np.sum((x - shift) ** 2), executor=2)
+    assert result.status is sb.Status.FINISHED
+
+
+def test_a_function_of_main_travels(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        textwrap.dedent("""
+            import steinbox as sb
+            WIDTH = 2.0
+            def log_prob(x):
+                return -0.5 * float(x @ x) / WIDTH
+            if __name__ == "__main__":
+                start = sb.Gaussian([0.0], std=3.0)
+                print(sb.sample(log_prob, start, num_particles=20, max_evals=200, executor=2, seed=0).status.name)
+        """)
+    )
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "FINISHED"
+
+
+class Data:
+    """Something heavy: each time it is unpacked it leaves a line in a file."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __setstate__(self, state):
+        self.path = state["path"]
+        with open(self.path, "a") as file:  # noqa: PTH123
+            file.write("unpacked\n")
+
+    def __call__(self, x):
+        return normal(x)
+
+
+@pytest.mark.parametrize("executor", [2, "executor"])
+def test_the_function_travels_to_each_worker_once(tmp_path, executor, processes):
+    log = tmp_path / "log"
+    log.touch()
+    result = run(Data(str(log)), executor=processes if executor == "executor" else executor)
+    assert result.status is sb.Status.FINISHED
+    assert 1 <= len(log.read_text().splitlines()) <= 2
+
+
+def at_some_points(x):
+    return 0.4 < x[0] % 1 < 0.42
+
+
+def kills(x):
+    if at_some_points(x):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return normal(x)
+
+
+def hangs(x):
+    if at_some_points(x):
+        time.sleep(1000)
+    return normal(x)
+
+
+def raises(x):
+    if at_some_points(x):
+        raise RuntimeError("no convergence")
+    return normal(x)
+
+
+def returns_nan(x):
+    return np.nan if at_some_points(x) else normal(x)
+
+
+@pytest.fixture(scope="module")
+def with_failures():
+    """What a run looks like in which just these points fail."""
+    result = run(returns_nan)
+    assert 2 <= result.num_failures < 10
+    return result
+
+
+@pytest.mark.parametrize(
+    ("log_prob", "kind"), [(kills, "dead worker"), (hangs, "timeout"), (raises, "exception"), (returns_nan, "nan")]
+)
+def test_a_fault_harms_one_point_and_is_counted(with_failures, log_prob, kind):
+    result = run(log_prob, executor=2, timeout=0.3 if log_prob is hangs else None)
+    assert result.status is sb.Status.FINISHED
+    assert {name: failure.count for name, failure in result.failures.items()} == {kind: with_failures.num_failures}
+    failure = result.failures[kind]
+    assert failure.point == with_failures.failures["nan"].point, "the first in the order of the points"
+    assert ("no convergence" in failure.traceback) == (kind == "exception")
+    np.testing.assert_array_equal(result.particles, with_failures.particles)
+    np.testing.assert_array_equal(result.archive.points, with_failures.archive.points)
+
+
+@pytest.mark.parametrize("log_prob", [kills, hangs])
+def test_a_vectorized_block_that_fails_is_taken_apart(with_failures, log_prob):
+    def rows(x):
+        return np.array([log_prob(row) for row in x])
+
+    result = run(rows, vectorized=True, executor=2, timeout=0.3 if log_prob is hangs else None)
+    assert result.num_failures == with_failures.num_failures
+    np.testing.assert_array_equal(result.particles, with_failures.particles)
+
+
+def test_a_worker_that_dies_once_costs_nothing(tmp_path, reference):
+    """The memory of a simulator that was killed once is enough the second time."""
+    mark = tmp_path / "killed"
+
+    def log_prob(x):
+        if at_some_points(x) and not mark.exists():
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return normal(x)
+
+    result = run(log_prob, executor=2)
+    assert mark.exists()
+    assert result.num_failures == 0
+    np.testing.assert_array_equal(result.particles, reference.particles)
+
+
+def test_retries_are_for_exceptions(tmp_path, reference):
+    def log_prob(x):
+        mark = tmp_path / f"{x[0]:.12f}"
+        if at_some_points(x) and not mark.exists():
+            mark.touch()
+            raise OSError("the licence server was busy")
+        return normal(x)
+
+    assert run(log_prob, retries=0, executor=2).num_failures >= 2
+    for mark in tmp_path.iterdir():
+        mark.unlink()
+    result = run(log_prob, retries=1, executor=2)
+    assert result.num_failures == 0
+    np.testing.assert_array_equal(result.particles, reference.particles)
+
+
+def test_too_many_failures_stop_the_run_with_its_particles():
+    def worse_and_worse(x):
+        return np.nan if abs(x[0] - 1) < 0.8 else normal(x)
+
+    result = run(worse_and_worse, num_particles=50, max_evals=5_000)
+    assert result.status is sb.Status.TOO_MANY_FAILURES
+    assert result.num_evals < 5_000
+    assert np.isfinite(result.particles).all()
+    patient = run(worse_and_worse, num_particles=50, max_evals=1_000, max_failure_rate=1.0)
+    assert patient.status is sb.Status.FINISHED
+
+
+@pytest.mark.parametrize("executor", [1, "executor"])
+def test_a_bug_stops_at_once_also_elsewhere(executor, processes):
+    def bug(x):
+        return undefined_name  # noqa: F821
+
+    with pytest.raises(sb.TargetError, match="NameError") as caught:
+        run(bug, executor=processes if executor == "executor" else executor)
+    assert "undefined_name" in caught.value.__notes__[0]
+
+
+def test_a_broken_executor_of_the_user_s_leaves_a_valid_result():
+    with ProcessPoolExecutor(2, mp_context=SPAWN) as broken:
+        result = run(kills, executor=broken)
+    assert result.status is sb.Status.WORKERS_LOST
+    assert "give executor=2" in " ".join(result.warnings)
+    assert np.isfinite(result.log_prob).any()
+
+
+def test_workers_of_the_user_s_that_all_hang_are_given_up():
+    release = threading.Event()
+
+    def stuck(x):
+        return release.wait() if at_some_points(x) else normal(x)
+
+    with ThreadPoolExecutor(1) as threads:
+        result = run(stuck, executor=threads, timeout=0.2)
+        release.set()
+    assert result.status is sb.Status.WORKERS_LOST
+    assert "all 1 workers of the executor hang" in " ".join(result.warnings)
+
+
+def test_ctrl_c_gives_what_was_paid_for():
+    """The parent is interrupted, as a terminal does it, while a worker sleeps."""
+
+    def slow(x):
+        time.sleep(0.002)
+        return normal(x)
+
+    def interrupt(iteration):
+        if iteration.index == 3:
+            threading.Timer(0.01, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+    result = run(slow, executor=2, max_evals=20_000, callback=interrupt)
+    assert result.status is sb.Status.INTERRUPTED
+    assert 80 <= result.num_evals == len(result.archive) < 20_000
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "message"),
+    [
+        ({"executor": 0}, ValueError, "at least 1 process, got 0"),
+        ({"executor": True}, TypeError, "got bool"),
+        ({"executor": "all"}, TypeError, "expected executor to be a number of processes"),
+        ({"timeout": 1.0}, ValueError, "timeout= needs a process that can be stopped"),
+        ({"executor": 1, "timeout": -1.0}, ValueError, "expected timeout to be a positive number"),
+        ({"retries": -1}, ValueError, "expected retries"),
+        ({"max_failure_rate": 2.0}, ValueError, "max_failure_rate"),
+    ],
+)
+def test_nonsense_is_refused_in_words(settings, error, message):
+    with pytest.raises(error, match=message):
+        run(normal, **settings)
+
+
+def test_what_cannot_travel_is_refused_in_words():
+    lock = threading.Lock()
+
+    def locked(x):
+        with lock:
+            return normal(x)
+
+    with pytest.raises(TypeError, match="log_prob cannot be sent to another process"):
+        run(locked, executor=2)
+    assert run(locked, executor=ThreadPoolExecutor(2)).status is sb.Status.FINISHED
+
+
+# -- clusters ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore")  # Dask's own, when a worker is killed
+def test_dask_survives_the_death_of_a_worker(reference):
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+
+        def kill_one(iteration):
+            if iteration.index == 3:
+                os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+
+        result = run(normal, executor=client, callback=kill_one)
+    assert result.status is sb.Status.FINISHED
+    assert result.num_failures == 0
+    np.testing.assert_array_equal(result.particles, reference.particles)
+
+
+def test_mpi_with_two_ranks(tmp_path, reference):
+    pytest.importorskip("mpi4py")
+    mpirun = os.path.join(os.path.dirname(sys.executable), "mpiexec")  # noqa: PTH118, PTH120
+    if not os.path.exists(mpirun):  # noqa: PTH110
+        pytest.skip("no MPI is installed beside Python (pip install mpich)")
+    script = tmp_path / "script.py"
+    script.write_text(
+        textwrap.dedent("""
+            import numpy as np
+            import steinbox as sb
+            from mpi4py.futures import MPIPoolExecutor
+
+            def normal(x):
+                return -0.5 * ((x[0] - 1) ** 2 + x[1] ** 2)
+
+            if __name__ == "__main__":
+                with MPIPoolExecutor() as executor:
+                    start = sb.Gaussian([0.0, 0.0], std=3.0)
+                    result = sb.sample(normal, start, num_particles=20, max_evals=200, executor=executor, seed=1)
+                np.save("particles.npy", result.particles)
+        """)
+    )
+    command = [mpirun, "-n", "2", sys.executable, "-m", "mpi4py.futures", str(script)]
+    subprocess.run(command, cwd=tmp_path, check=True, timeout=120, capture_output=True)
+    np.testing.assert_array_equal(np.load(tmp_path / "particles.npy"), reference.particles)
