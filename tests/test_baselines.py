@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from autograd import grad, hessian
 from oracles import rbf
-from scipy.stats import multivariate_normal
+from scipy.stats import multivariate_normal, norm, rankdata
 
 import steinbox as sb
 from steinbox.baselines.chains import MarkovChains, acceptance_probability
@@ -110,24 +110,47 @@ def test_chains_find_the_target_and_their_acceptance(name):
     assert result.num_evals == 300 * 401
 
 
+def r_hat(history):
+    """Of each coordinate, rank-normalised (Vehtari et al., 2021), from (step, chain, coordinate)."""
+    num_steps, num_chains, dimension = history.shape
+    ranks = rankdata(history.reshape(-1, dimension), axis=0)
+    normal = norm.ppf((ranks - 0.375) / (num_steps * num_chains + 0.25)).reshape(history.shape)
+    within = normal.var(axis=0, ddof=1).mean(axis=0)
+    between = normal.mean(axis=0).var(axis=0, ddof=1)
+    return np.sqrt((within * (num_steps - 1) / num_steps + between) / within)
+
+
+@pytest.mark.parametrize(
+    ("target", "num_iterations", "limit"), [("gaussian", 1000, 1.05), ("rbm", 1000, 1.05), ("banana", 2000, 1.2)]
+)
 @pytest.mark.parametrize("name", CHAINS)
-def test_parallel_chains_agree(name):
-    """R-hat of each coordinate, from the second half of every chain."""
+def test_parallel_chains_agree(name, target, num_iterations, limit):
+    """From the second half; over six seeds at most 1.03 and, in the banana's arms, 1.19."""
     history = []
     sb.sample(
-        RBM.log_prob,
-        sb.Gaussian([0, 0], std=3),
-        method=small(CHAINS[name](num_iterations=1000)),
+        TARGETS[target].log_prob,
+        sb.Gaussian([0, 0], std=1.5 if target == "banana" else 3),
+        method=small(CHAINS[name](num_iterations=num_iterations)),
         num_particles=20,
         vectorized=True,
         seed=0,
         callback=lambda iteration: history.append(iteration.particles),
     )
-    chains = np.array(history[500:])
-    within = chains.var(axis=0, ddof=1).mean(axis=0)
-    between = chains.mean(axis=0).var(axis=0, ddof=1)
-    r_hat = np.sqrt((within * (len(chains) - 1) / len(chains) + between) / within)
-    assert r_hat.max() < 1.05
+    assert r_hat(np.array(history[num_iterations // 2 :])).max() < limit
+
+
+def test_chains_that_hardly_move_do_not_agree():
+    history = []
+    sb.sample(
+        GAUSSIAN.log_prob,
+        sb.Gaussian([0, 0], std=3),
+        method=sb.baselines.RandomWalkMetropolis(num_iterations=1000, step=0.02),
+        num_particles=20,
+        vectorized=True,
+        seed=0,
+        callback=lambda iteration: history.append(iteration.particles),
+    )
+    assert r_hat(np.array(history[500:])).max() > 1.5
 
 
 def test_the_proposal_is_frozen_after_adaptation():

@@ -151,6 +151,29 @@ def test_paper_gmm_is_the_paper_s():
     np.testing.assert_allclose(sb.targets.paper_gaussian().cov, 2 * np.eye(2))
 
 
+@pytest.mark.parametrize(
+    ("initial", "dimension", "bounds", "variance"),
+    [
+        (sb.targets.paper_gmm_initial, 25, (-1, 1), 4),
+        (sb.targets.paper_rbm_initial, 20, (1, 2), 3),
+        (sb.targets.paper_gp_initial, 9, (-1, 1), 3),
+    ],
+)
+def test_the_paper_s_initial_distributions(initial, dimension, bounds, variance):
+    distribution = initial(seed=3)
+    assert bounds[0] <= distribution.mean.min() < distribution.mean.max() <= bounds[1]
+    np.testing.assert_allclose(distribution.cov, variance * np.eye(dimension))
+    assert not np.array_equal(initial(seed=4).mean, distribution.mean)
+    means = [component.mean for component in sb.targets.paper_gmm(seed=3).components]
+    assert np.abs(np.array(means)[:, :9] - distribution.mean[:9]).max(axis=1).min() > 0.1, "independent of the target"
+
+
+def test_the_paper_s_surrogate_of_the_gaussian():
+    surrogate = sb.targets.paper_gaussian_surrogate(squared_distance=8, variance=6)
+    assert (surrogate.mean**2).sum() == pytest.approx(8)
+    np.testing.assert_allclose(surrogate.cov, 6 * np.eye(2))
+
+
 @pytest.mark.parametrize("covariance", ["full", "diagonal", "isotropic"])
 def test_fit_recovers_the_moments(covariance, rng):
     points = sb.Gaussian([1, -1, 0], cov=COV).sample(100_000, rng)

@@ -142,8 +142,9 @@ class KHMC(MarkovChains):
         Points kept, a uniform sample of all that the chains visited while they learned.
     max_leapfrog : int
         Leapfrog steps are drawn from 1 to this many.
-    regularization : float
-        The :math:`\lambda` of the fit.
+    regularization : float, optional
+        The :math:`\lambda` of the fit; 0.001 for the lite family and 0.1 for the finite one if not given. Random features
+        that follow the points too closely send chains in the tails anywhere.
 
     Examples
     --------
@@ -158,13 +159,13 @@ class KHMC(MarkovChains):
     family: Literal["lite", "finite"] = "lite"
     max_history: int = 1000
     max_leapfrog: int = 10
-    regularization: float = 1e-3
+    regularization: float | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         require_count("max_history", self.max_history, smallest=3)
         require_count("max_leapfrog", self.max_leapfrog)
-        if self.family not in _FAMILIES or not self.regularization > 0:
+        if self.family not in _FAMILIES or not (self.regularization is None or self.regularization > 0):
             raise ValueError(f"KHMC expects family 'lite' or 'finite' and a positive regularization, got {self}")
 
     def first_proposal(self, particles: Array) -> HamiltonianProposal:
@@ -184,7 +185,8 @@ class KHMC(MarkovChains):
         coordinates = Whitened().fit(distinct)
         z = coordinates.forward(distinct)
         bandwidth = median_squared_distance(z)
-        energy = _FAMILIES[self.family].fit(z, bandwidth, self.regularization, rng)
+        family, regularization = _FAMILIES[self.family]
+        energy = family.fit(z, bandwidth, self.regularization or regularization, rng)
         return replace(proposal, energy=energy, coordinates=coordinates, next_fit=next_fit)
 
 
@@ -193,7 +195,10 @@ class _NoEnergy:
         return np.zeros_like(z)
 
 
-_FAMILIES: dict[str, type[LiteFamily] | type[FiniteFamily]] = {"lite": LiteFamily, "finite": FiniteFamily}
+_FAMILIES: dict[str, tuple[type[LiteFamily] | type[FiniteFamily], float]] = {
+    "lite": (LiteFamily, 1e-3),
+    "finite": (FiniteFamily, 0.1),
+}
 
 
 def leapfrog(energy: Energy, z: Array, momentum: Array, step: float, num_steps: int) -> tuple[Array, Array]:

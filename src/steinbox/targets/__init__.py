@@ -8,7 +8,15 @@ from steinbox.targets.gaussians import autoregressive, separated_modes
 from steinbox.targets.gp_approximations import ExpectationPropagation, Laplace
 from steinbox.targets.gp_classification import GPClassification
 from steinbox.targets.logistic_regression import LogisticRegression
-from steinbox.targets.paper import paper_gaussian, paper_gmm, paper_rbm
+from steinbox.targets.paper import (
+    paper_gaussian,
+    paper_gaussian_surrogate,
+    paper_gmm,
+    paper_gmm_initial,
+    paper_gp_initial,
+    paper_rbm,
+    paper_rbm_initial,
+)
 from steinbox.targets.rbm import GaussBernoulliRBM
 from steinbox.targets.ring import Ring
 from steinbox.targets.student_t import StudentT
@@ -27,7 +35,11 @@ __all__ = [
     "StudentT",
     "autoregressive",
     "paper_gaussian",
+    "paper_gaussian_surrogate",
     "paper_gmm",
+    "paper_gmm_initial",
+    "paper_gp_initial",
     "paper_rbm",
+    "paper_rbm_initial",
     "separated_modes",
 ]
