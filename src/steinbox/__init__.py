@@ -2,8 +2,9 @@
 
 from steinbox import bandwidth, baselines, coordinates, datasets, kernels, optimizers, surrogates, targets
 from steinbox.annealing import Schedule
+from steinbox.checkpoint import Checkpoint, CheckpointError, CheckpointWarning
 from steinbox.discrepancies import black_box_weights, gf_ksd, goodness_of_fit, ksd, mmd, thin
-from steinbox.evaluate import TargetError
+from steinbox.evaluate import Archive, TargetError
 from steinbox.gaussian import Gaussian
 from steinbox.mixtures import GaussianMixture
 from steinbox.result import Result
@@ -18,6 +19,10 @@ __all__ = [
     "SVGD",
     "AnnealedGFSVGD",
     "AnnealedSVGD",
+    "Archive",
+    "Checkpoint",
+    "CheckpointError",
+    "CheckpointWarning",
     "Gaussian",
     "GaussianMixture",
     "Result",

@@ -52,22 +52,33 @@ class Outcome:
     reason: str = ""
 
 
+@dataclass(frozen=True, eq=False)
+class Journey:
+    """How far a run has come: the sampler's state and what was seen on the way."""
+
+    state: Any
+    trace: tuple[Info, ...] = ()
+
+
+Keep: TypeAlias = Callable[[Journey], object]
+
+
 def run(
     sampler: Sampler,
     evaluator: Evaluator,
-    particles: Array,
+    journey: Journey,
     rng: np.random.Generator,
     callbacks: tuple[Callback, ...] = (),
+    keep: Keep = lambda journey: None,
 ) -> Outcome:
-    """Run the sampler from these particles until it is done, the budget is spent or somebody stops it.
+    """Go on with the journey until the sampler is done, the budget is spent or somebody stops it.
 
-    Whatever stops it after the first batch, the state of the last complete iteration is a valid answer and is returned.
-    Nothing can be returned before that: a first batch in which all evaluations fail or lie outside the support raises,
-    and so does a callback that fails at its first call.
+    Whatever stops it after the first batch, the state of the last complete iteration is a valid answer and is returned;
+    each of them is shown to ``keep``. Nothing can be returned before that: a first batch in which all evaluations fail
+    or lie outside the support raises, and so does a callback that fails at its first call.
     """
-    state = sampler.start(particles, evaluator.num_remaining, rng)
-    trace: list[Info] = []
-    status, reason = None, ""
+    state, trace = journey.state, list(journey.trace)
+    status, reason = _reason_to_stop(sampler, state, evaluator) if trace else None, ""
     while status is None:
         try:
             points = sampler.ask(state, rng)
@@ -81,6 +92,7 @@ def run(
                 break
             state, info = sampler.tell(state, points, evaluation, rng)
             trace.append(info)
+            keep(Journey(state, tuple(trace)))
             status = _reason_to_stop(sampler, state, evaluator)
             stop_asked = _call_back(callbacks, sampler, state, info, len(trace), evaluator)
             status = status or (Status.STOPPED_BY_CALLBACK if stop_asked else None)

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import importlib.metadata
 import inspect
-import secrets
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import fields, is_dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from steinbox.checkpoint import Checkpoint
 from steinbox.doubts import doubts
 from steinbox.evaluate import Calls, Evaluator, as_workers
 from steinbox.initial import Initial, as_initial, fit_initial, path_start
-from steinbox.loop import Callback, Outcome, run
+from steinbox.loop import Callback, Journey, run
 from steinbox.progress import progress_bar
 from steinbox.result import Result
+from steinbox.resume import digest, keeper, open_journal, resumed, seed_for
 from steinbox.samplers import AnnealedGFSVGD, Sampler
 from steinbox.types import Array
 
@@ -39,6 +41,7 @@ def sample(
     timeout: float | None = None,
     retries: int = 0,
     max_failure_rate: float = 0.2,
+    checkpoint: str | Path | Checkpoint | None = None,
     callback: Callback | None = None,
     progress: bool | None = None,
     seed: int | None = None,
@@ -76,6 +79,8 @@ def sample(
         How often a call that raises is made again before it counts as failed.
     max_failure_rate : float
         The run stops when a larger share of the last 200 evaluations failed.
+    checkpoint : str, Path or Checkpoint
+        A file that is written after every iteration. The same call again takes the run up from there, bit for bit.
     callback : callable
         Called with an :class:`steinbox.loop.Iteration` after every iteration; return True to stop.
     progress : bool
@@ -99,25 +104,52 @@ def sample(
     """
     method = AnnealedGFSVGD() if method is None else method
     _check_functions(log_prob, score, method)
-    seed = secrets.randbits(63) if seed is None else _whole_number("seed", seed, 0)
-    rng = np.random.default_rng(seed)
-    distribution, particles = _start(initial, num_particles, rng)
-    names = _checked_names(names, particles.shape[1])
-    max_evals = _budget(max_evals, method, len(particles))
-    calls = Calls(
-        log_prob,
-        score=score if method.needs_score else None,
-        vectorized=vectorized,
-        takes_rng=_takes_rng(log_prob),
-        seed=seed,
-        retries=_whole_number("retries", retries, 0),
-    )
     _check_tolerance(timeout, max_failure_rate)
-    with closing(as_workers(executor, calls, timeout)) as workers, progress_bar(progress) as bar:
+    seed = None if seed is None else _whole_number("seed", seed, 0)
+    with open_journal(checkpoint) as journal, ExitStack() as stack:
+        stored = journal.load(allowed=("steinbox", type(method).__module__))
+        seed = seed_for(seed, stored)
+        rng = np.random.default_rng(seed)
+        distribution, particles = _start(initial, num_particles, rng)
+        names = _checked_names(names, particles.shape[1])
+        max_evals = _budget(max_evals, method, len(particles))
+        calls = Calls(
+            log_prob,
+            score=score if method.needs_score else None,
+            vectorized=vectorized,
+            takes_rng=_takes_rng(log_prob),
+            seed=seed,
+            retries=_whole_number("retries", retries, 0),
+        )
+        workers = stack.enter_context(closing(as_workers(executor, calls, timeout)))
         evaluator = Evaluator(calls, max_evals=max_evals, workers=workers, max_failure_rate=max_failure_rate)
+        sampler = method.bind(distribution)
+        config = {"method": type(method).__name__, "settings": _describe(method), "max_evals": max_evals}
+        problem = {"names": names, "initial particles": digest(particles)} | config
+        if stored is None:
+            journey = Journey(sampler.start(particles, max_evals, rng))
+        else:
+            journey = resumed(stored, problem, evaluator, rng)
+        bar = stack.enter_context(progress_bar(progress))
         callbacks = bar if callback is None else (*bar, callback)
-        outcome = run(method.bind(distribution), evaluator, particles, rng, callbacks)
-    return _result(outcome, evaluator, names, method, seed)
+        outcome = run(sampler, evaluator, journey, rng, callbacks, keeper(journal, problem, seed, evaluator, rng))
+        journal.write_last()
+    return Result(
+        particles=outcome.draws.particles,
+        weights=outcome.draws.weights,
+        log_prob=outcome.draws.log_prob,
+        names=names,
+        num_evals=evaluator.num_evals,
+        num_failures=evaluator.num_failures,
+        failures=evaluator.failures,
+        status=outcome.status,
+        warnings=(*doubts(outcome), *journal.warnings),
+        archive=evaluator.archive,
+        trace={key: np.array([info[key] for info in outcome.trace]) for key in outcome.trace[0]},
+        seed=seed,
+        config=config,
+        version=importlib.metadata.version("steinbox"),
+    )
 
 
 def _check_functions(log_prob: object, score: object, method: object) -> None:
@@ -189,25 +221,6 @@ def _whole_number(name: str, value: object, smallest: int) -> int:
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < smallest:
         raise ValueError(f"expected {name} to be a whole number of at least {smallest}, got {value!r}")
     return int(value)
-
-
-def _result(outcome: Outcome, evaluator: Evaluator, names: tuple[str, ...], method: Sampler, seed: int) -> Result:
-    return Result(
-        particles=outcome.draws.particles,
-        weights=outcome.draws.weights,
-        log_prob=outcome.draws.log_prob,
-        names=names,
-        num_evals=evaluator.num_evals,
-        num_failures=evaluator.num_failures,
-        failures=evaluator.failures,
-        status=outcome.status,
-        warnings=tuple(doubts(outcome)),
-        archive=evaluator.archive(len(names)),
-        trace={key: np.array([info[key] for info in outcome.trace]) for key in outcome.trace[0]},
-        seed=seed,
-        config={"method": type(method).__name__, "settings": _describe(method), "max_evals": evaluator.max_evals},
-        version=importlib.metadata.version("steinbox"),
-    )
 
 
 def _describe(value: object) -> Any:

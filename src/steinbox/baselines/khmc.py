@@ -143,8 +143,8 @@ class KHMC(MarkovChains):
     max_leapfrog : int
         Leapfrog steps are drawn from 1 to this many.
     regularization : float, optional
-        The :math:`\lambda` of the fit; 0.001 for the lite family and 0.1 for the finite one if not given. Random features
-        that follow the points too closely send chains in the tails anywhere.
+        The :math:`\lambda` of the fit; 0.001 for the lite family and 0.1 for the finite one if not given. Random
+        features that follow the points too closely send chains in the tails anywhere.
 
     Examples
     --------
@@ -190,6 +190,7 @@ class KHMC(MarkovChains):
         return replace(proposal, energy=energy, coordinates=coordinates, next_fit=next_fit)
 
 
+@dataclass(frozen=True)
 class _NoEnergy:
     def gradient(self, z: Array) -> Array:
         return np.zeros_like(z)

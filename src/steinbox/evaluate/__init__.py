@@ -2,12 +2,13 @@
 
 from steinbox.evaluate.archive import Archive
 from steinbox.evaluate.calls import Calls
-from steinbox.evaluate.evaluator import Evaluation, Evaluator, TargetError
+from steinbox.evaluate.evaluator import Account, Evaluation, Evaluator, TargetError
 from steinbox.evaluate.executors import as_workers
 from steinbox.evaluate.faults import Failure
 from steinbox.evaluate.workers import Workers, WorkersLostError
 
 __all__ = [
+    "Account",
     "Archive",
     "Calls",
     "Evaluation",

@@ -31,10 +31,9 @@ class Archive:
     def __len__(self) -> int:
         return len(self.log_prob)
 
-    @classmethod
-    def empty(cls, dimension: int) -> Archive:
-        """No evaluation yet."""
-        return cls(np.empty((0, dimension)), np.empty(0), np.empty(0))
+    def first(self, num_points: int) -> Archive:
+        """The first so many evaluations."""
+        return Archive(self.points[:num_points], self.log_prob[:num_points], self.seconds[:num_points])
 
     @classmethod
     def join(cls, parts: Sequence[Archive]) -> Archive:

@@ -36,6 +36,26 @@ class Evaluation:
     score: Array | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class Account:
+    """What an evaluator has done so far, to be kept and taken up again with the archive of that moment."""
+
+    num_evals: int
+    num_archived: int
+    failures: dict[str, Failure]
+    recent: tuple[bool, ...]
+    probe: Probe | None
+
+
+@dataclass(frozen=True, eq=False)
+class Probe:
+    """One evaluation, by which the function is known again."""
+
+    point: Array
+    number: int
+    log_prob: float
+
+
 class Evaluator:
     """Evaluates batches of points, at most ``max_evals`` of them in all.
 
@@ -54,6 +74,7 @@ class Evaluator:
         self.failures: Mapping[str, Failure] = {}
         self._recent: deque[bool] = deque(maxlen=_WINDOW)
         self._archived: list[Archive] = []
+        self._probe: Probe | None = None
 
     @property
     def num_remaining(self) -> int:
@@ -70,11 +91,37 @@ class Evaluator:
         """Whether more than ``max_failure_rate`` of the last 200 evaluations (50 at least) failed."""
         return len(self._recent) >= _WINDOW // 4 and sum(self._recent) > self.max_failure_rate * len(self._recent)
 
-    def archive(self, dimension: int) -> Archive:
-        """Every successful evaluation so far."""
-        if len(self._archived) != 1:
-            self._archived = [Archive.join([Archive.empty(dimension), *self._archived])]
+    @property
+    def archive(self) -> Archive:
+        """Every successful evaluation so far; there is a first batch."""
+        if len(self._archived) > 1:
+            self._archived = [Archive.join(self._archived)]
         return self._archived[0]
+
+    @property
+    def account(self) -> Account:
+        """What was done so far."""
+        num_archived = sum(map(len, self._archived))
+        return Account(self.num_evals, num_archived, dict(self.failures), tuple(self._recent), self._probe)
+
+    def take_up(self, account: Account, archive: Archive) -> None:
+        """Go on from there, if the function is still the same."""
+        if account.probe is not None:
+            self._require_the_same(account.probe)
+        self.num_evals, self.failures, self._probe = account.num_evals, account.failures, account.probe
+        self._archived = [archive]
+        self._recent.extend(account.recent)
+        if self.fails_too_often:  # what stopped the run then may have been mended
+            self._recent.clear()
+
+    def _require_the_same(self, probe: Probe) -> None:
+        ((_, values),) = self._dispatch(Block(probe.point[None], np.array([probe.number])))
+        now = float(values.log_prob[0])
+        if not np.isclose(now, probe.log_prob, rtol=1e-6, atol=1e-9):
+            raise ValueError(
+                f"log_prob at x = {probe.point.tolist()} was {probe.log_prob} and is {now} now: it is another one, or "
+                "a noisy one that does not say so (give it a parameter `rng`, or say noise=)"
+            )
 
     def __call__(self, points: Array) -> Evaluation:
         """Evaluate every row of ``points``."""
@@ -110,6 +157,9 @@ class Evaluator:
             if fault is not None:
                 self.failures = with_fault(self.failures, batch.block.points[row], fault)
         worked = batch.done & ~batch.failed
+        if self._probe is None and np.isfinite(batch.log_prob[worked]).any():
+            row = int(np.flatnonzero(worked & np.isfinite(batch.log_prob))[0])
+            self._probe = Probe(batch.block.points[row], int(batch.block.numbers[row]), float(batch.log_prob[row]))
         self._archived.append(Archive(batch.block.points[worked], batch.log_prob[worked], batch.seconds[worked]))
 
 

@@ -1,0 +1,266 @@
+"""A run on disk: written after its iterations, whole or not at all, and taken up again bit for bit."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from steinbox.evaluate import Account, Archive
+from steinbox.packing import pack, unpack
+from steinbox.types import Array
+
+try:
+    import fcntl
+except ImportError:  # no such locks on Windows: two runs on one checkpoint are then not kept apart
+    fcntl = None  # type: ignore[assignment]
+
+_MAGIC = b"steinbox checkpoint 1\n"
+_SHARE_OF_TIME = 0.1
+
+
+class CheckpointError(ValueError):
+    """A checkpoint that cannot be used: of another problem, damaged, or in use."""
+
+
+class CheckpointWarning(UserWarning):
+    """A checkpoint could not be written, or only the one before it could be read."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Where and how often a run is kept.
+
+    Parameters
+    ----------
+    path : str or Path
+        Beside it, the checkpoint before it is kept as ``<path>.previous``.
+    seconds : float
+        At least so long between two writings; and so long that writing takes no more than a tenth of the time.
+
+    Examples
+    --------
+    >>> Checkpoint("run.ckpt", seconds=60).seconds
+    60
+    """
+
+    path: str | Path
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """All that a run needs to go on: the problem it belongs to, and its state after an iteration."""
+
+    problem: Mapping[str, Any]
+    seed: int
+    generator: Mapping[str, Any]
+    account: Account
+    archive: Archive
+    state: Any
+    trace: tuple[Mapping[str, float], ...]
+
+
+class Journal:
+    """The checkpoint of one run, held by it alone: ``with Journal(checkpoint) as journal``."""
+
+    def __init__(self, checkpoint: Checkpoint) -> None:
+        self._path = Path(checkpoint.path).absolute()
+        self._seconds = checkpoint.seconds
+        self._written, self._cost = -np.inf, 0.0
+        self._last: Callable[[], Snapshot] | None = None
+        self._is_good = False  # whether what stands at the path may take the place of the one before it
+        self.warnings: list[str] = []
+        self._lock: int | None = None
+
+    @property
+    def _previous(self) -> Path:
+        return self._path.with_name(f"{self._path.name}.previous")
+
+    @property
+    def _partial(self) -> Path:
+        return self._path.with_name(f"{self._path.name}.partial")
+
+    @property
+    def _lock_path(self) -> Path:
+        return self._path.with_name(f"{self._path.name}.lock")
+
+    def __enter__(self) -> Self:
+        if not self._path.parent.is_dir():
+            raise CheckpointError(f"there is no folder {self._path.parent} for the checkpoint")
+        self._lock = _locked(self._lock_path) if fcntl is not None else None
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._partial.unlink(missing_ok=True)
+        if self._lock is not None:
+            self._lock_path.unlink(missing_ok=True)
+            os.close(self._lock)
+
+    def load(self, allowed: tuple[str, ...]) -> Snapshot | None:
+        """The last good snapshot, or nothing if there is none yet."""
+        damages = []
+        for path in (self._path, self._previous):
+            try:
+                snapshot = _decode(path.read_bytes(), allowed)
+            except FileNotFoundError:
+                continue
+            except _DamagedError as damage:
+                damages.append(f"{path} {damage}")
+                continue
+            self._is_good = path == self._path
+            if damages:
+                self._warn(f"{damages[0]}; going on from the checkpoint before it.")
+            return snapshot
+        if damages:
+            raise CheckpointError(f"{' and '.join(damages)}; delete what is there to start anew")
+        return None
+
+    def keep(self, take: Callable[[], Snapshot]) -> None:
+        """Take a snapshot and write it, if it is time; :meth:`write_last` writes the last that was not."""
+        self._last = take
+        if time.monotonic() - self._written >= max(self._seconds, self._cost / _SHARE_OF_TIME):
+            self.write_last()
+
+    def write_last(self) -> None:
+        """Write the last snapshot, if it was not; a disk that is full leaves the old one and the run intact."""
+        if self._last is None:
+            return
+        start = time.monotonic()
+        try:
+            self._write(_encode(self._last()))
+            self._last = None
+        except OSError as error:
+            self._warn(f"The checkpoint could not be written ({error}); the run goes on without it.")
+        self._written = time.monotonic()
+        self._cost = self._written - start
+
+    def _write(self, content: bytes) -> None:
+        with self._partial.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        if self._is_good:
+            self._path.replace(self._previous)
+        self._partial.replace(self._path)
+        self._is_good = True
+        _sync_folder(self._path.parent)
+
+    def _warn(self, message: str) -> None:
+        if message not in self.warnings:
+            self.warnings.append(message)
+            warnings.warn(message, CheckpointWarning, stacklevel=4)
+
+
+class NoJournal:
+    """No checkpoint was asked for."""
+
+    warnings: tuple[str, ...] = ()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Nothing is held."""
+
+    def load(self, allowed: tuple[str, ...]) -> None:
+        """There is none."""
+
+    def keep(self, take: Callable[[], Snapshot]) -> None:
+        """Nothing is written."""
+
+    def write_last(self) -> None:
+        """Nothing is written."""
+
+
+class _DamagedError(Exception):
+    """Why a file is no checkpoint, said after its name."""
+
+
+def _encode(snapshot: Snapshot) -> bytes:
+    arrays: dict[str, Array] = {}
+    header = {
+        "problem": snapshot.problem,
+        "seed": snapshot.seed,
+        "generator": snapshot.generator,
+        "account": pack(snapshot.account, arrays),
+        "archive": pack(snapshot.archive, arrays),
+        "state": pack(snapshot.state, arrays),
+        "trace": pack(_columns(snapshot.trace), arrays),
+    }
+    buffer = io.BytesIO()
+    np.savez(buffer, allow_pickle=False, header=np.array(json.dumps(header)), **arrays)
+    content = buffer.getvalue()
+    return _MAGIC + hashlib.sha256(content).hexdigest().encode() + b"\n" + content
+
+
+def _decode(data: bytes, allowed: tuple[str, ...]) -> Snapshot:
+    if not data.startswith(_MAGIC):
+        of_ours = data.startswith(b"steinbox checkpoint ")
+        raise _DamagedError("was written by another version of steinbox" if of_ours else "is not a checkpoint")
+    checksum, _, content = data[len(_MAGIC) :].partition(b"\n")
+    if hashlib.sha256(content).hexdigest().encode() != checksum:
+        raise _DamagedError("is damaged (its checksum is wrong)")
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        header = json.loads(str(arrays.pop("header")))
+        account, archive, state, trace = (
+            unpack(header[key], arrays, allowed) for key in ("account", "archive", "state", "trace")
+        )
+        return Snapshot(header["problem"], header["seed"], header["generator"], account, archive, state, _rows(trace))
+    except Exception as error:
+        raise _DamagedError(f"cannot be read ({error})") from error
+
+
+def _columns(trace: tuple[Mapping[str, float], ...]) -> dict[str, Array]:
+    return {key: np.array([info[key] for info in trace]) for key in trace[0]}
+
+
+def _rows(columns: Mapping[str, Array]) -> tuple[dict[str, float], ...]:
+    return tuple(dict(zip(columns, map(float, row), strict=True)) for row in zip(*columns.values(), strict=True))
+
+
+def differences(stored: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
+    """What two descriptions of a problem disagree about, in words; empty if nothing."""
+    asked = json.loads(json.dumps(asked))
+    keys = [key for key in {**stored, **asked} if stored.get(key) != asked.get(key)]
+    return "; ".join(f"{key} was {stored.get(key)!r} and is {asked.get(key)!r}" for key in keys)
+
+
+def _locked(path: Path) -> int:
+    """A lock that the system gives back however the process ends."""
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if path.exists() and path.stat().st_ino == os.fstat(descriptor).st_ino:
+                return descriptor
+        except BlockingIOError:
+            os.close(descriptor)
+            name = path.name.removesuffix(".lock")
+            raise CheckpointError(f"another run uses the checkpoint {name}; wait for it, or name another") from None
+        os.close(descriptor)  # the other run took the file away between our opening and locking it
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name as lasting as the file."""
+    if os.name != "posix":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

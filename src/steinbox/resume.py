@@ -1,0 +1,71 @@
+"""From a run to its checkpoint, and from a checkpoint to its run."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from steinbox.checkpoint import Checkpoint, CheckpointError, Journal, NoJournal, Snapshot, differences
+from steinbox.evaluate import Evaluator
+from steinbox.loop import Journey, Keep
+from steinbox.types import Array
+
+
+def open_journal(checkpoint: object) -> Journal | NoJournal:
+    """Understand ``checkpoint=``: nothing, a path, or a Checkpoint."""
+    if checkpoint is None:
+        return NoJournal()
+    if isinstance(checkpoint, Checkpoint):
+        return Journal(checkpoint)
+    if isinstance(checkpoint, str | Path):
+        return Journal(Checkpoint(checkpoint))
+    raise TypeError(f"expected checkpoint to be a path or sb.Checkpoint(path, seconds=60), got {checkpoint!r}")
+
+
+def seed_for(asked: int | None, stored: Snapshot | None) -> int:
+    """The seed that was asked for, the checkpoint's, or a new one."""
+    if stored is None:
+        return secrets.randbits(63) if asked is None else asked
+    if asked not in (None, stored.seed):
+        raise CheckpointError(f"the checkpoint is of another run: seed was {stored.seed} and is {asked}")
+    return stored.seed
+
+
+def digest(array: Array) -> str:
+    """A short name for the array's content."""
+    return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()[:16]
+
+
+def resumed(stored: Snapshot, problem: Mapping[str, Any], evaluator: Evaluator, rng: np.random.Generator) -> Journey:
+    """The journey up to the checkpoint; evaluator and generator are put where they were."""
+    unlike = differences(stored.problem, problem)
+    if unlike:
+        raise CheckpointError(f"the checkpoint is of another run: {unlike}. Name another file, or delete it")
+    try:
+        evaluator.take_up(stored.account, stored.archive)
+    except ValueError as error:
+        raise CheckpointError(f"the checkpoint is of another run: {error}") from None
+    rng.bit_generator.state = stored.generator
+    return Journey(stored.state, stored.trace)
+
+
+def keeper(
+    journal: Journal | NoJournal, problem: Mapping[str, Any], seed: int, evaluator: Evaluator, rng: np.random.Generator
+) -> Keep:
+    """What the loop calls after each iteration: it notes the moment, and writes when it is time."""
+
+    def keep(journey: Journey) -> None:
+        generator, account = rng.bit_generator.state, evaluator.account
+
+        def take() -> Snapshot:
+            archive = evaluator.archive.first(account.num_archived)
+            return Snapshot(problem, seed, generator, account, archive, journey.state, journey.trace)
+
+        journal.keep(take)
+
+    return keep
