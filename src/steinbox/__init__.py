@@ -11,6 +11,7 @@ from steinbox.result import Result
 from steinbox.sample import sample
 from steinbox.samplers import GFSVGD, SVGD, AnnealedGFSVGD, AnnealedSVGD
 from steinbox.status import Status
+from steinbox.transforms import Periodic
 
 __version__ = "0.1.0"
 
@@ -25,6 +26,7 @@ __all__ = [
     "CheckpointWarning",
     "Gaussian",
     "GaussianMixture",
+    "Periodic",
     "Result",
     "Schedule",
     "Status",

@@ -61,6 +61,7 @@ class Journey:
 
 
 Keep: TypeAlias = Callable[[Journey], object]
+Show: TypeAlias = Callable[[Draws], Draws]
 
 
 def run(
@@ -70,12 +71,14 @@ def run(
     rng: np.random.Generator,
     callbacks: tuple[Callback, ...] = (),
     keep: Keep = lambda journey: None,
+    show: Show = lambda draws: draws,
 ) -> Outcome:
     """Go on with the journey until the sampler is done, the budget is spent or somebody stops it.
 
     Whatever stops it after the first batch, the state of the last complete iteration is a valid answer and is returned;
-    each of them is shown to ``keep``. Nothing can be returned before that: a first batch in which all evaluations fail
-    or lie outside the support raises, and so does a callback that fails at its first call.
+    each of them is given to ``keep``. What people see went through ``show``, which knows the user's units. Nothing can
+    be returned before that: a first batch in which all evaluations fail or lie outside the support raises, and so does
+    a callback that fails at its first call.
     """
     state, trace = journey.state, list(journey.trace)
     status, reason = _reason_to_stop(sampler, state, evaluator) if trace else None, ""
@@ -94,13 +97,15 @@ def run(
             trace.append(info)
             keep(Journey(state, tuple(trace)))
             status = _reason_to_stop(sampler, state, evaluator)
-            stop_asked = _call_back(callbacks, sampler, state, info, len(trace), evaluator)
+            stop_asked = callbacks and _call_back(
+                callbacks, show(sampler.draws(state)), sampler.progress(state), info, len(trace), evaluator
+            )
             status = status or (Status.STOPPED_BY_CALLBACK if stop_asked else None)
         except tuple(_STATUS_OF) as stop:
             if len(trace) < (2 if isinstance(stop, CallbackError) else 1):
                 raise
             status, reason = _STATUS_OF[type(stop)], str(stop)
-    return Outcome(sampler.draws(state), tuple(trace), status, reason)
+    return Outcome(show(sampler.draws(state)), tuple(trace), status, reason)
 
 
 def _reason_not_to_evaluate(num_points: int, evaluator: Evaluator) -> Status | None:
@@ -128,12 +133,9 @@ def _reason_to_stop(sampler: Sampler, state: Any, evaluator: Evaluator) -> Statu
 
 
 def _call_back(
-    callbacks: tuple[Callback, ...], sampler: Sampler, state: Any, info: Info, num_done: int, evaluator: Evaluator
+    callbacks: tuple[Callback, ...], draws: Draws, progress: float, info: Info, num_done: int, evaluator: Evaluator
 ) -> bool:
     """Show the iteration to every callback; True if one of them returned something true."""
-    if not callbacks:
-        return False
-    draws = sampler.draws(state)
     iteration = Iteration(
         index=num_done - 1,
         particles=draws.particles.copy(),
@@ -141,7 +143,7 @@ def _call_back(
         info=info,
         num_evals=evaluator.num_evals,
         max_evals=evaluator.max_evals,
-        progress=sampler.progress(state),
+        progress=progress,
     )
     try:
         answers = [callback(iteration) for callback in callbacks]

@@ -13,6 +13,7 @@ import numpy as np
 
 from steinbox.evaluate import Archive, Failure
 from steinbox.status import Status
+from steinbox.transforms import Bounds, as_bounds
 from steinbox.types import Array
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ class Result:
         The target's log-density at the particles, −inf where it failed or is zero.
     names : tuple of str
         The parameters' names.
+    bounds : Bounds or None
+        Of the parameters, if there are any.
     num_evals, num_failures : int
         Evaluations paid for, and how many of them failed.
     failures : mapping of str to Failure
@@ -60,6 +63,7 @@ class Result:
     weights: Array
     log_prob: Array
     names: tuple[str, ...]
+    bounds: Bounds | None
     num_evals: int
     num_failures: int
     failures: Mapping[str, Failure]
@@ -92,11 +96,15 @@ class Result:
 
         Particles of a Stein sampler repel each other and lie more evenly than independent draws: a good run has a
         p-value near one, and only a small one says something. Modes that no particle has seen stay unseen here too,
-        and a density that does not fall to zero at the edge of its support is judged wrongly.
+        and a density that does not fall to zero at the edge of its support is judged wrongly unless that edge was
+        given as a bound: bounded parameters are judged as the free ones they were sampled as.
         """
         from steinbox.discrepancies.diagnostics import diagnose
 
-        return diagnose(self.particles, self.log_prob, self.weights, self.seed)
+        if self.bounds is None:
+            return diagnose(self.particles, self.log_prob, self.weights, self.seed)
+        free = self.bounds.to_free(self.particles, np.random.default_rng(self.seed))
+        return diagnose(free, self.log_prob + self.bounds.log_volume(free), self.weights, self.seed)
 
     def save(self, path: str | Path) -> Path:
         """Write everything to one ``.npz`` file of arrays and text (no pickle); returns the path.
@@ -107,6 +115,7 @@ class Result:
         header = {
             "format": _FORMAT,
             "names": self.names,
+            "bounds": None if self.bounds is None else self.bounds.to_json(),
             "num_evals": self.num_evals,
             "num_failures": self.num_failures,
             "failures": {kind: failure.to_json() for kind, failure in self.failures.items()},
@@ -139,6 +148,7 @@ class Result:
                 raise ValueError("it is of another format")
             trace, archive = _taken(arrays, "trace/"), Archive(**_taken(arrays, "archive/"))
             header |= {key: tuple(header[key]) for key in ("names", "warnings")}
+            header["bounds"] = as_bounds(header["bounds"])
             header["status"] = Status[header["status"]]
             header["failures"] = {kind: Failure.from_json(data) for kind, data in header["failures"].items()}
             return cls(trace=trace, archive=archive, **arrays, **header)

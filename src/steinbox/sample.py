@@ -7,11 +7,13 @@ import inspect
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import fields, is_dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from steinbox.bounded import FreeInitial, Uniform, free_particles
 from steinbox.checkpoint import Checkpoint
 from steinbox.doubts import doubts
 from steinbox.evaluate import Calls, Evaluator, as_workers
@@ -21,6 +23,8 @@ from steinbox.progress import progress_bar
 from steinbox.result import Result
 from steinbox.resume import digest, keeper, open_journal, resumed, seed_for
 from steinbox.samplers import AnnealedGFSVGD, Sampler
+from steinbox.samplers.base import Draws
+from steinbox.transforms import Bounds, Identity, Transform, as_bounds
 from steinbox.types import Array
 
 DEFAULT_PARTICLES = 200
@@ -37,6 +41,7 @@ def sample(
     vectorized: bool = False,
     score: Callable[..., Any] | None = None,
     names: Sequence[str] | None = None,
+    bounds: Sequence[object] | None = None,
     executor: object = None,
     timeout: float | None = None,
     retries: int = 0,
@@ -55,8 +60,9 @@ def sample(
         which it raises, or returns NaN or +inf, counts as failed; the run goes on without it. If it has a parameter
         ``rng``, it gets a generator for each evaluation (a list of them, one per point, with ``vectorized=True``), so
         that estimates by simulation are reproducible wherever they run.
-    initial : Gaussian, scipy.stats distribution, list of univariate ones, or (n, d) array
-        Where to start: a distribution, or the particles themselves (annealed methods then fit a Gaussian to them).
+    initial : Gaussian, scipy.stats distribution, list of univariate ones, (n, d) array, or None
+        Where to start: a distribution, or the particles themselves (annealed methods then fit a Gaussian to them). It
+        is cut off at the bounds; with None, and finite bounds, it is uniform between them.
     num_particles : int
         200 if not given; an array as ``initial`` sets it.
     method : SVGD, GFSVGD, AnnealedSVGD, AnnealedGFSVGD or one of :mod:`steinbox.baselines`
@@ -70,6 +76,8 @@ def sample(
         The gradient of ``log_prob``, for the methods that need it.
     names : sequence of str
         The parameters' names; ``x0, x1, …`` if not given.
+    bounds : sequence of (low, high), Periodic or None
+        One entry per parameter; None or ±inf for an open end. ``log_prob`` is never called on or beyond a bound.
     executor : int, executor or pool
         Where to evaluate: that many processes, a ``concurrent.futures`` executor, a ``dask.distributed`` Client, an
         ``mpi4py.futures`` or ``multiprocessing`` pool. The function travels to each worker once. Here if not given.
@@ -110,8 +118,10 @@ def sample(
         stored = journal.load(allowed=("steinbox", type(method).__module__))
         seed = seed_for(seed, stored)
         rng = np.random.default_rng(seed)
-        distribution, particles = _start(initial, num_particles, rng)
-        names = _checked_names(names, particles.shape[1])
+        limits = as_bounds(bounds)
+        distribution, particles = _start(initial, num_particles, limits, rng)
+        transform = Identity() if limits is None else limits
+        names = _checked_names(names, transform.to_user(particles).shape[1])
         max_evals = _budget(max_evals, method, len(particles))
         calls = Calls(
             log_prob,
@@ -122,23 +132,35 @@ def sample(
             retries=_whole_number("retries", retries, 0),
         )
         workers = stack.enter_context(closing(as_workers(executor, calls, timeout)))
-        evaluator = Evaluator(calls, max_evals=max_evals, workers=workers, max_failure_rate=max_failure_rate)
+        evaluator = Evaluator(
+            calls, max_evals=max_evals, workers=workers, max_failure_rate=max_failure_rate, transform=transform
+        )
         sampler = method.bind(distribution)
         config = {"method": type(method).__name__, "settings": _describe(method), "max_evals": max_evals}
-        problem = {"names": names, "initial particles": digest(particles)} | config
+        described = None if limits is None else limits.to_json()
+        problem = {"names": names, "bounds": described, "initial particles": digest(particles)} | config
         if stored is None:
             journey = Journey(sampler.start(particles, max_evals, rng))
         else:
             journey = resumed(stored, problem, evaluator, rng)
         bar = stack.enter_context(progress_bar(progress))
         callbacks = bar if callback is None else (*bar, callback)
-        outcome = run(sampler, evaluator, journey, rng, callbacks, keeper(journal, problem, seed, evaluator, rng))
+        outcome = run(
+            sampler,
+            evaluator,
+            journey,
+            rng,
+            callbacks,
+            keep=keeper(journal, problem, seed, evaluator, rng),
+            show=partial(_in_user_units, transform=transform),
+        )
         journal.write_last()
     return Result(
         particles=outcome.draws.particles,
         weights=outcome.draws.weights,
         log_prob=outcome.draws.log_prob,
         names=names,
+        bounds=limits,
         num_evals=evaluator.num_evals,
         num_failures=evaluator.num_failures,
         failures=evaluator.failures,
@@ -182,23 +204,36 @@ def _takes_rng(log_prob: Callable[..., Any]) -> bool:
         return False
 
 
-def _start(initial: object, num_particles: int | None, rng: np.random.Generator) -> tuple[Initial, Array]:
-    """The initial distribution and the particles drawn from it, or the one fitted to the given particles."""
-    understood = as_initial(initial)
+def _start(
+    initial: object, num_particles: int | None, bounds: Bounds | None, rng: np.random.Generator
+) -> tuple[Initial, Array]:
+    """The initial distribution and the particles drawn from it, or the one fitted to the given particles; all free."""
+    understood = Uniform(bounds) if initial is None and bounds is not None else as_initial(initial)
+    dimension = understood.shape[1] if isinstance(understood, np.ndarray) else understood.dimension
+    if bounds is not None and len(bounds.parameters) != dimension:
+        raise ValueError(f"expected {dimension} bounds, one per parameter of `initial`, got {len(bounds.parameters)}")
     if isinstance(understood, np.ndarray):
         if num_particles not in (None, len(understood)):
             raise ValueError(
                 f"num_particles={num_particles}, but `initial` holds {len(understood)} particles; leave one of them out"
             )
-        return fit_initial(understood), understood
+        particles = understood if bounds is None else free_particles(understood, bounds, rng)
+        return fit_initial(particles), particles
+    distribution = understood if bounds is None else FreeInitial(understood, bounds)
     num_particles = DEFAULT_PARTICLES if num_particles is None else _whole_number("num_particles", num_particles, 2)
-    particles = np.ascontiguousarray(understood.sample(num_particles, rng), dtype=np.float64)
-    if particles.shape != (num_particles, understood.dimension) or not np.isfinite(particles).all():
+    particles = np.ascontiguousarray(distribution.sample(num_particles, rng), dtype=np.float64)
+    if particles.shape != (num_particles, distribution.dimension) or not np.isfinite(particles).all():
         raise ValueError(
-            f"expected `initial` to draw finite particles of shape {(num_particles, understood.dimension)}, "
+            f"expected `initial` to draw finite particles of shape {(num_particles, distribution.dimension)}, "
             f"got shape {particles.shape}"
         )
-    return path_start(understood, particles, np.random.default_rng(0)), particles
+    return path_start(distribution, particles, np.random.default_rng(0)), particles
+
+
+def _in_user_units(draws: Draws, transform: Transform) -> Draws:
+    """The user's parameters and log-density, from free particles and theirs."""
+    log_prob = draws.log_prob - transform.log_volume(draws.particles)
+    return Draws(transform.to_user(draws.particles), draws.weights, log_prob)
 
 
 def _checked_names(names: Sequence[str] | None, dimension: int) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from steinbox.evaluate.calls import Block, Calls, Values
 from steinbox.evaluate.dispatch import Dispatcher
 from steinbox.evaluate.faults import Failure, Fault, with_fault
 from steinbox.evaluate.workers import Here, Workers
+from steinbox.transforms import Identity, Transform
 from steinbox.types import Array, Mask
 
 _WINDOW = 200  # evaluations over which the rate of failures is judged
@@ -62,11 +63,20 @@ class Evaluator:
     A call that raises, or returns NaN, +inf or something that is no real number, takes too long or kills its process
     makes that one point *failed*; the rest of the batch is unharmed. Ten failures before the first success are a bug in
     the function, and stop everything.
+
+    Samplers ask at free points; the user's function, the archive and the failures see the user's own parameters.
     """
 
     def __init__(
-        self, calls: Calls, *, max_evals: int, workers: Workers | None = None, max_failure_rate: float = 0.2
+        self,
+        calls: Calls,
+        *,
+        max_evals: int,
+        workers: Workers | None = None,
+        max_failure_rate: float = 0.2,
+        transform: Transform | None = None,
     ) -> None:
+        self._transform = Identity() if transform is None else transform
         self._has_score = calls.score is not None
         self._dispatch = Dispatcher(Here(calls) if workers is None else workers, vectorized=calls.vectorized)
         self.max_evals, self.max_failure_rate = max_evals, max_failure_rate
@@ -124,17 +134,18 @@ class Evaluator:
             )
 
     def __call__(self, points: Array) -> Evaluation:
-        """Evaluate every row of ``points``."""
+        """Evaluate every row of ``points``, which are free where the user's parameters are bounded."""
         if len(points) > self.num_remaining:
             raise ValueError(f"{len(points)} evaluations asked for, {self.num_remaining} left of {self.max_evals}")
-        batch = _Batch(points, first_number=self.num_evals)
+        batch = _Batch(self._transform.to_user(points), first_number=self.num_evals)
         try:
             for block, values in self._dispatch(batch.block):
                 batch.fill(block, values)
                 self._stop_if_hopeless(batch)
         finally:
             self._record(batch)
-        return Evaluation(batch.log_prob, batch.failed, batch.score if self._has_score else None)
+        score = self._transform.free_score(batch.score, points) if self._has_score else None
+        return Evaluation(batch.log_prob + self._transform.log_volume(points), batch.failed, score)
 
     def _stop_if_hopeless(self, batch: _Batch) -> None:
         """Turn a start at which nothing works into an error that shows the user's own."""
