@@ -64,10 +64,10 @@ class Interpolant:
     def build(self, points: Array, log_target: Array, num_current: int) -> InterpolantSurrogate:
         coordinates = Whitened().fit(points[:num_current])
         points, log_target = points[: self.max_points], log_target[: self.max_points]
-        z, values = coordinates.forward(points), _with_wall(log_target, self.wall)
+        z, values = coordinates.forward(points), with_wall(log_target, self.wall)
         bandwidth = self._best_bandwidth(z, values)
         gram = gram_matrix(z, self.kernel, bandwidth, self.nugget)
-        trend, coefficients = _generalized_least_squares(gram, trend_features(z), values)
+        trend, coefficients = generalized_least_squares(gram, trend_features(z), values)
         return InterpolantSurrogate(coordinates, z, coefficients, trend, self.kernel, bandwidth)
 
     def _best_bandwidth(self, z: Array, values: Array) -> float:
@@ -109,7 +109,7 @@ def trend_features(z: Array) -> Array:
     return np.column_stack([np.ones(len(z)), z, (z**2).sum(axis=1)])
 
 
-def _with_wall(log_target: Array, wall: float) -> Array:
+def with_wall(log_target: Array, wall: float) -> Array:
     inside = np.isfinite(log_target)
     return np.where(inside, log_target, log_target[inside].min() - wall)
 
@@ -121,7 +121,7 @@ def gram_matrix(z: Array, kernel: Kernel, bandwidth: float, nugget: float) -> Ar
     return gram
 
 
-def _generalized_least_squares(gram: Array, features: Array, values: Array) -> tuple[Array, Array]:
+def generalized_least_squares(gram: Array, features: Array, values: Array) -> tuple[Array, Array]:
     r"""The trend :math:`(F^\top K^{-1} F + \lambda I)^{-1} F^\top K^{-1} v` and the residual's coefficients under K."""
     offset = values.mean()
     solved = np.linalg.solve(gram, np.column_stack([features, values - offset]))
@@ -136,7 +136,7 @@ def _generalized_least_squares(gram: Array, features: Array, values: Array) -> t
 
 def _log_likelihood(gram: Array, features: Array, values: Array) -> float:
     """Of the values under the process, its variance profiled out; up to a constant."""
-    trend, coefficients = _generalized_least_squares(gram, features, values)
+    trend, coefficients = generalized_least_squares(gram, features, values)
     variance = float((values - features @ trend) @ coefficients) / len(values)
     sign, log_determinant = np.linalg.slogdet(gram)
     if not (variance > 0 and sign > 0):

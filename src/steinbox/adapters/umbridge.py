@@ -1,0 +1,152 @@
+"""A UM-Bridge model as a log-density: any simulation that answers over HTTP, in any language."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from steinbox.types import Array
+
+_PROTOCOL = 1.0
+_MOST_CHARACTERS = 300  # of an answer that is no JSON, in the error
+
+
+class UMBridgeError(RuntimeError):
+    """The server was not reached, has no such model, or reported an error."""
+
+
+class UMBridge:
+    """The log-density that a `UM-Bridge <https://um-bridge-benchmarks.readthedocs.io>`_ model computes.
+
+    The model has one output, a single number. If it has several inputs, the point is split among them in order. The
+    protocol is spoken directly, so that no library is needed on this side.
+
+    Parameters
+    ----------
+    url : str
+        Where the server listens, such as ``"http://localhost:4242"``.
+    name : str
+        The model's name on that server.
+    config : mapping, optional
+        What the model is configured with, at each call.
+    timeout : float, optional
+        Seconds after which a request counts as failed; no limit if not given. The server's computation goes on.
+
+    Attributes
+    ----------
+    dimension : int
+        The number of parameters.
+    input_sizes : tuple of int
+        How they are split among the model's inputs.
+    has_score : bool
+        Whether the model offers gradients.
+
+    Raises
+    ------
+    UMBridgeError
+        When made, if there is no such model of this shape; when called, if a request fails.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        name: str = "posterior",
+        config: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
+    ) -> None:
+        if timeout is not None and not timeout > 0:
+            raise ValueError(f"expected timeout to be a positive number of seconds, got {timeout!r}")
+        if not str(url).startswith(("http://", "https://")):
+            raise ValueError(f"expected url to start with http:// or https://, got {url!r}")
+        self.url, self.name, self.timeout = str(url).rstrip("/"), name, timeout
+        self.config = {} if config is None else dict(config)
+        self._require_model()
+        support = self._ask("ModelInfo")["support"]
+        self.has_score = bool(support.get("Gradient", False))
+        self.input_sizes = tuple(map(int, self._ask("InputSizes")["inputSizes"]))
+        self.dimension = sum(self.input_sizes)
+        output_sizes = self._ask("OutputSizes")["outputSizes"]
+        if list(output_sizes) != [1]:
+            raise UMBridgeError(f"expected the model {name!r} to have output sizes [1], got {output_sizes}")
+        if not support.get("Evaluate", False):
+            raise UMBridgeError(f"the model {name!r} cannot be evaluated, says its server")
+
+    def __call__(self, x: Array) -> float:
+        """The model's output at a point, (d,)."""
+        ((value,),) = self._ask("Evaluate", input=self._blocks(x))["output"]
+        return np.nan if value is None else float(value)
+
+    def score(self, x: Array) -> Array:
+        """The gradient at a point, (d,); one request for each of the model's inputs."""
+        if not self.has_score:
+            raise UMBridgeError(f"the model {self.name!r} offers no gradient; choose a gradient-free method")
+        blocks = self._blocks(x)
+        parts = [
+            self._ask("Gradient", outWrt=0, inWrt=i, input=blocks, sens=[1.0])["output"]
+            for i, size in enumerate(self.input_sizes)
+            if size > 0
+        ]
+        return np.concatenate([np.array(part, dtype=np.float64) for part in parts])
+
+    def _blocks(self, x: Array) -> list[list[float]]:
+        point = np.asarray(x, dtype=np.float64)
+        if point.shape != (self.dimension,):
+            raise ValueError(f"expected a point of shape ({self.dimension},), got shape {point.shape}")
+        return [block.tolist() for block in np.split(point, np.cumsum(self.input_sizes)[:-1])]
+
+    def _require_model(self) -> None:
+        info = self._request("Info")
+        if info.get("protocolVersion") != _PROTOCOL:
+            raise UMBridgeError(
+                f"expected a server of UM-Bridge protocol {_PROTOCOL} at {self.url}, got {info.get('protocolVersion')}"
+            )
+        if self.name not in info["models"]:
+            raise UMBridgeError(f"expected a model {self.name!r} at {self.url}, got {', '.join(info['models'])}")
+
+    def _ask(self, endpoint: str, **content: Any) -> dict[str, Any]:
+        return self._request(endpoint, {"name": self.name, "config": self.config} | content)
+
+    def _request(self, endpoint: str, content: dict[str, Any] | None = None) -> dict[str, Any]:
+        """The server's answer, or its error in words."""
+        body = None if content is None else json.dumps(content).encode()
+        request = urllib.request.Request(f"{self.url}/{endpoint}", body, {"Content-Type": "application/json"})
+        try:
+            with urllib.request.urlopen(request, timeout=self.timeout) as response:
+                text = response.read().decode(errors="replace")
+        except urllib.error.HTTPError as error:
+            with error:
+                raise UMBridgeError(_reported(error.read().decode(errors="replace"), error.code)) from None
+        except TimeoutError:
+            raise UMBridgeError(f"no answer from {self.url} within timeout={self.timeout} seconds") from None
+        except (OSError, http.client.HTTPException) as error:
+            reason = getattr(error, "reason", None) or error
+            raise UMBridgeError(f"no answer from {self.url}: {reason or type(error).__name__}") from error
+        answer = _parsed(text)
+        if not isinstance(answer, dict) or "error" in answer:
+            raise UMBridgeError(_reported(text, 200))
+        return answer
+
+
+def _reported(text: str, code: int) -> str:
+    """The error in an answer: the protocol's own, or whatever the server wrote."""
+    answer = _parsed(text)
+    if isinstance(answer, dict) and isinstance(answer.get("error"), dict):
+        return f"the model reported {answer['error'].get('type')}: {answer['error'].get('message')}"
+    return f"expected JSON from the server, got (HTTP status {code}): {text.strip()[:_MOST_CHARACTERS]}"
+
+
+def _parsed(text: str) -> Any:
+    """The answer, or None; Python servers write -inf and nan, which JSON does not know, as Python does."""
+    for version in (text, re.sub(r"\bnan\b", "NaN", re.sub(r"\binf\b", "Infinity", text))):
+        try:
+            return json.loads(version)
+        except ValueError:
+            continue
+    return None
