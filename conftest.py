@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sybil import Document, Example, Sybil
 from sybil.evaluators.python import PythonEvaluator
-from sybil.parsers.markdown import CodeBlockParser
+from sybil.parsers.markdown import CodeBlockParser, SkipParser
 
 
 def enter_empty_folder(namespace: dict) -> None:
@@ -47,7 +47,7 @@ class WriteFile(CodeBlockParser):
 
 
 pytest_collect_file = Sybil(
-    parsers=[WriteFile(), CodeBlockParser(language="bash", evaluator=run_bash)],
+    parsers=[SkipParser(), WriteFile(), CodeBlockParser(language="bash", evaluator=run_bash)],
     patterns=["README.md", "docs/*.md"],
     setup=enter_empty_folder,
     teardown=leave_folder,

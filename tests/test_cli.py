@@ -62,6 +62,27 @@ def test_sample_writes_what_the_library_returns(run, model, tmp_path):
     assert loaded.names == ("left [red]", "right")
 
 
+def test_processes_checkpoints_and_archives(run, model, tmp_path):
+    settings = ["--max-evals", 200, "--seed", 3, "--checkpoint", tmp_path / "run.ckpt", "--workers", 2, "--timeout", 60]
+    assert run("sample", f"{model}:log_prob", *settings).exit_code == 0
+    first = sb.Result.load(tmp_path / "run.npz")
+    assert run("sample", f"{model}:log_prob", *settings).exit_code == 0
+    np.testing.assert_array_equal(sb.Result.load(tmp_path / "run.npz").particles, first.particles)
+    other = run("sample", f"{model}:log_prob", *settings[:2], "--seed", 4, *settings[4:])
+    assert other.exit_code == 1
+    assert "the checkpoint is of another run: seed was 3 and is 4" in other.output
+    earlier = first.save(tmp_path / "earlier.npz")
+    assert run("sample", f"{model}:log_prob", "--max-evals", 200, "--archive", earlier, "--noise", 0.1).exit_code == 0
+    assert "there is no file" in run("sample", f"{model}:log_prob", "--archive", tmp_path / "nothing").output
+
+
+def test_bounds_of_the_file(run, tmp_path):
+    bounded = tmp_path / "bounded.py"
+    bounded.write_text("bounds = [(0, 1), (2, 3)]\ndef log_prob(x):\n    return -x[0]\n")
+    assert run("sample", f"{bounded}:log_prob", "--max-evals", 200).exit_code == 0
+    assert sb.Result.load(tmp_path / "run.npz").particles.min(axis=0)[1] > 2
+
+
 @pytest.mark.parametrize("method", ["svgd", "gf-svgd", "annealed-svgd", "annealed-gf-svgd"])
 def test_every_method_by_name(run, model, method, tmp_path):
     assert run("sample", f"{model}:log_prob", "--max-evals", 100, "--method", method).exit_code == 0

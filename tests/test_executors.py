@@ -309,6 +309,25 @@ def test_nonsense_is_refused_in_words(settings, error, message):
         run(normal, **settings)
 
 
+class CannotArrive:
+    """Travels, and falls apart on arrival."""
+
+    def __reduce__(self):
+        return (undo, ())
+
+    def __call__(self, x):
+        return normal(x)
+
+
+def undo():
+    raise RuntimeError("no licence on this machine")
+
+
+def test_what_cannot_arrive_is_said_in_words():
+    with pytest.raises(RuntimeError, match="could not be loaded in a worker process: RuntimeError: no licence"):
+        run(CannotArrive(), executor=1)
+
+
 def test_what_cannot_travel_is_refused_in_words():
     lock = threading.Lock()
 

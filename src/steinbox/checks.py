@@ -26,3 +26,12 @@ def require_number(name: str, value: object, smallest: float = 0.0) -> None:
     is_number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
     if not (is_number and smallest <= value < np.inf):  # type: ignore[operator]
         raise ValueError(f"expected {name} to be a finite number of at least {smallest:g}, got {value!r}")
+
+
+def whole_number(name: str, value: object, smallest: int) -> int:
+    """The value as an integer, or a ValueError in words; 2e4 is one."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)  # 2e4 is a common way to write a budget
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < smallest:
+        raise ValueError(f"expected {name} to be a whole number of at least {smallest}, got {value!r}")
+    return int(value)

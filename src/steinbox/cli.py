@@ -78,19 +78,29 @@ def sample(
         Method, typer.Option(help="svgd and annealed-svgd need `score` in the file.")
     ] = Method.annealed_gf_svgd,
     vectorized: Annotated[bool, typer.Option("--vectorized", help="The function takes all points at once.")] = False,
+    workers: Annotated[int | None, typer.Option(help="Evaluate in so many processes.")] = None,
+    timeout: Annotated[float | None, typer.Option(help="Seconds after which a call counts as failed.")] = None,
+    retries: Annotated[int, typer.Option(help="How often a call that raises is made again.")] = 0,
+    max_failure_rate: Annotated[float, typer.Option(help="Stop when more of the last evaluations failed.")] = 0.2,
+    noise: Annotated[float | None, typer.Option(help="Standard deviation of a log-density that is estimated.")] = None,
+    archive: Annotated[Path | None, typer.Option(help="An earlier result (.npz) whose evaluations to use.")] = None,
+    checkpoint: Annotated[Path | None, typer.Option(help="Keep the run in this file, and go on from there.")] = None,
     out: Annotated[Path, typer.Option(help="Where to write the result (.npz).")] = Path("run.npz"),
     seed: Annotated[int | None, typer.Option(help="Fixes all randomness.")] = None,
     progress: Annotated[bool | None, typer.Option("--progress/--no-progress", help="Default: on a terminal.")] = None,
 ) -> None:
     """Draw particles from a log-density in a Python file.
 
-    The file may also define `initial`, `names` and `score`.
+    The file may also define `initial`, `names`, `bounds` and `score`.
     """
     module, function = _load(model)
     _require_writable(out)
     start = getattr(module, "initial", None) if initial is None else _parse_initial(initial)
-    if start is None:
-        _fail("no initial distribution: give --initial 'mean=0,0 std=3', or define `initial` in the file")
+    bounds = getattr(module, "bounds", None)
+    if start is None and bounds is None:
+        _fail(
+            "no initial distribution: give --initial 'mean=0,0 std=3', or define `initial`, or finite `bounds`, in the file"
+        )
     result = _run(
         function,
         start,
@@ -100,6 +110,14 @@ def sample(
         vectorized=vectorized,
         score=getattr(module, "score", None),
         names=getattr(module, "names", None),
+        bounds=bounds,
+        executor=workers,
+        timeout=timeout,
+        retries=retries,
+        max_failure_rate=max_failure_rate,
+        noise=noise,
+        archive=None if archive is None else _loaded(archive).archive,
+        checkpoint=checkpoint,
         seed=seed,
         progress=progress,
     )
@@ -113,11 +131,9 @@ def sample(
 @app.command()
 def diagnose(run: Annotated[Path, typer.Argument(help="A result that `steinbox sample` wrote (.npz).")]) -> None:
     """Say how good a run's particles are, from the log-densities in its file: nothing is evaluated."""
+    result = _loaded(run)
     try:
-        result = sb.Result.load(run)
         diagnostics = result.diagnostics()
-    except FileNotFoundError:
-        _fail(f"there is no file {run}")
     except ValueError as error:
         _fail(str(error))
     _show(result)
@@ -163,7 +179,16 @@ def _run(*arguments: Any, **settings: Any) -> sb.Result:
         for note in getattr(error, "__notes__", ()):
             _err.print(note, markup=False, highlight=False, soft_wrap=True)
         _fail(str(error))
-    except (TypeError, ValueError) as error:
+    except (ImportError, TypeError, ValueError) as error:
+        _fail(str(error))
+
+
+def _loaded(path: Path) -> sb.Result:
+    try:
+        return sb.Result.load(path)
+    except FileNotFoundError:
+        _fail(f"there is no file {path}")
+    except ValueError as error:
         _fail(str(error))
 
 

@@ -41,13 +41,15 @@ def digest(array: Array) -> str:
     return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()[:16]
 
 
-def resumed(stored: Snapshot, problem: Mapping[str, Any], evaluator: Evaluator, rng: np.random.Generator) -> Journey:
+def resumed(
+    stored: Snapshot, problem: Mapping[str, Any], evaluator: Evaluator, rng: np.random.Generator, *, is_noisy: bool
+) -> Journey:
     """The journey up to the checkpoint; evaluator and generator are put where they were."""
     unlike = differences(stored.problem, problem)
     if unlike:
         raise CheckpointError(f"the checkpoint is of another run: {unlike}. Name another file, or delete it")
     try:
-        evaluator.take_up(stored.account, stored.archive)
+        evaluator.take_up(stored.account, stored.archive, is_noisy=is_noisy)
     except ValueError as error:
         raise CheckpointError(f"the checkpoint is of another run: {error}") from None
     rng.bit_generator.state = stored.generator

@@ -6,28 +6,25 @@ import importlib.metadata
 import inspect
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from steinbox.bounded import FreeInitial, Uniform, free_particles
 from steinbox.checkpoint import Checkpoint
+from steinbox.checks import whole_number
 from steinbox.doubts import doubts
-from steinbox.evaluate import Calls, Evaluator, as_workers
-from steinbox.initial import Initial, as_initial, fit_initial, path_start
+from steinbox.evaluate import Archive, Calls, Evaluator, as_workers
 from steinbox.loop import Callback, Journey, run
 from steinbox.progress import progress_bar
 from steinbox.result import Result
 from steinbox.resume import digest, keeper, open_journal, resumed, seed_for
 from steinbox.samplers import AnnealedGFSVGD, Sampler
-from steinbox.samplers.base import Draws
-from steinbox.transforms import Bounds, Identity, Transform, as_bounds
-from steinbox.types import Array
+from steinbox.start import in_user_units, known, start
+from steinbox.transforms import Identity, as_bounds
 
-DEFAULT_PARTICLES = 200
 DEFAULT_EVALS = 20_000
 
 
@@ -46,6 +43,8 @@ def sample(
     timeout: float | None = None,
     retries: int = 0,
     max_failure_rate: float = 0.2,
+    noise: float | bool | None = None,
+    archive: Archive | None = None,
     checkpoint: str | Path | Checkpoint | None = None,
     callback: Callback | None = None,
     progress: bool | None = None,
@@ -87,6 +86,11 @@ def sample(
         How often a call that raises is made again before it counts as failed.
     max_failure_rate : float
         The run stops when a larger share of the last 200 evaluations failed.
+    noise : float or bool
+        Says that ``log_prob`` is an estimate: its standard deviation, or True to have it estimated. Surrogates then
+        smooth instead of interpolating; Markov chains keep the estimate at their state, as they always do.
+    archive : Archive
+        Evaluations of earlier runs (``result.archive``): they train the surrogate without being paid again.
     checkpoint : str, Path or Checkpoint
         A file that is written after every iteration. The same call again takes the run up from there, bit for bit.
     callback : callable
@@ -110,16 +114,16 @@ def sample(
     >>> result.particles.shape, result.num_evals, str(result.status)
     ((50, 2), 2000, 'All planned iterations were done.')
     """
-    method = AnnealedGFSVGD() if method is None else method
+    method = _told_of(noise, AnnealedGFSVGD() if method is None else method)
     _check_functions(log_prob, score, method)
     _check_tolerance(timeout, max_failure_rate)
-    seed = None if seed is None else _whole_number("seed", seed, 0)
+    seed = None if seed is None else whole_number("seed", seed, 0)
     with open_journal(checkpoint) as journal, ExitStack() as stack:
         stored = journal.load(allowed=("steinbox", type(method).__module__))
         seed = seed_for(seed, stored)
         rng = np.random.default_rng(seed)
         limits = as_bounds(bounds)
-        distribution, particles = _start(initial, num_particles, limits, rng)
+        distribution, particles = start(initial, num_particles, limits, rng)
         transform = Identity() if limits is None else limits
         names = _checked_names(names, transform.to_user(particles).shape[1])
         max_evals = _budget(max_evals, method, len(particles))
@@ -129,7 +133,7 @@ def sample(
             vectorized=vectorized,
             takes_rng=_takes_rng(log_prob),
             seed=seed,
-            retries=_whole_number("retries", retries, 0),
+            retries=whole_number("retries", retries, 0),
         )
         workers = stack.enter_context(closing(as_workers(executor, calls, timeout)))
         evaluator = Evaluator(
@@ -139,10 +143,14 @@ def sample(
         config = {"method": type(method).__name__, "settings": _describe(method), "max_evals": max_evals}
         described = None if limits is None else limits.to_json()
         problem = {"names": names, "bounds": described, "initial particles": digest(particles)} | config
-        if stored is None:
-            journey = Journey(sampler.start(particles, max_evals, rng))
-        else:
-            journey = resumed(stored, problem, evaluator, rng)
+        state = sampler.start(particles, max_evals, rng)
+        if archive is not None:
+            state = sampler.informed(state, *known(archive, transform, limits, len(names)))
+            problem["archive"] = digest(archive.points) + digest(archive.log_prob)
+        journey = Journey(state)
+        if stored is not None:
+            is_noisy = bool(noise) and not calls.takes_rng
+            journey = resumed(stored, problem, evaluator, rng, is_noisy=is_noisy)
         bar = stack.enter_context(progress_bar(progress))
         callbacks = bar if callback is None else (*bar, callback)
         outcome = run(
@@ -152,7 +160,7 @@ def sample(
             rng,
             callbacks,
             keep=keeper(journal, problem, seed, evaluator, rng),
-            show=partial(_in_user_units, transform=transform),
+            show=partial(in_user_units, transform=transform),
         )
         journal.write_last()
     return Result(
@@ -190,6 +198,12 @@ def _check_functions(log_prob: object, score: object, method: object) -> None:
         )
 
 
+def _told_of(noise: float | bool | None, method: Any) -> Any:
+    """The method, told that values are noisy if it cares."""
+    cares = noise is not None and is_dataclass(method) and hasattr(method, "noise") and not isinstance(method, type)
+    return replace(method, noise=noise) if cares else method
+
+
 def _check_tolerance(timeout: float | None, max_failure_rate: float) -> None:
     if timeout is not None and not timeout > 0:
         raise ValueError(f"expected timeout to be a positive number of seconds, got {timeout!r}")
@@ -204,38 +218,6 @@ def _takes_rng(log_prob: Callable[..., Any]) -> bool:
         return False
 
 
-def _start(
-    initial: object, num_particles: int | None, bounds: Bounds | None, rng: np.random.Generator
-) -> tuple[Initial, Array]:
-    """The initial distribution and the particles drawn from it, or the one fitted to the given particles; all free."""
-    understood = Uniform(bounds) if initial is None and bounds is not None else as_initial(initial)
-    dimension = understood.shape[1] if isinstance(understood, np.ndarray) else understood.dimension
-    if bounds is not None and len(bounds.parameters) != dimension:
-        raise ValueError(f"expected {dimension} bounds, one per parameter of `initial`, got {len(bounds.parameters)}")
-    if isinstance(understood, np.ndarray):
-        if num_particles not in (None, len(understood)):
-            raise ValueError(
-                f"num_particles={num_particles}, but `initial` holds {len(understood)} particles; leave one of them out"
-            )
-        particles = understood if bounds is None else free_particles(understood, bounds, rng)
-        return fit_initial(particles), particles
-    distribution = understood if bounds is None else FreeInitial(understood, bounds)
-    num_particles = DEFAULT_PARTICLES if num_particles is None else _whole_number("num_particles", num_particles, 2)
-    particles = np.ascontiguousarray(distribution.sample(num_particles, rng), dtype=np.float64)
-    if particles.shape != (num_particles, distribution.dimension) or not np.isfinite(particles).all():
-        raise ValueError(
-            f"expected `initial` to draw finite particles of shape {(num_particles, distribution.dimension)}, "
-            f"got shape {particles.shape}"
-        )
-    return path_start(distribution, particles, np.random.default_rng(0)), particles
-
-
-def _in_user_units(draws: Draws, transform: Transform) -> Draws:
-    """The user's parameters and log-density, from free particles and theirs."""
-    log_prob = draws.log_prob - transform.log_volume(draws.particles)
-    return Draws(transform.to_user(draws.particles), draws.weights, log_prob)
-
-
 def _checked_names(names: Sequence[str] | None, dimension: int) -> tuple[str, ...]:
     if names is None:
         return tuple(f"x{k}" for k in range(dimension))
@@ -246,16 +228,8 @@ def _checked_names(names: Sequence[str] | None, dimension: int) -> tuple[str, ..
 
 def _budget(max_evals: int | None, method: Sampler, num_particles: int) -> int:
     if max_evals is not None:
-        return _whole_number("max_evals", max_evals, 1)
+        return whole_number("max_evals", max_evals, 1)
     return method.evals_needed(num_particles) or max(DEFAULT_EVALS, 10 * num_particles)
-
-
-def _whole_number(name: str, value: object, smallest: int) -> int:
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)  # 2e4 is a common way to write a budget
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < smallest:
-        raise ValueError(f"expected {name} to be a whole number of at least {smallest}, got {value!r}")
-    return int(value)
 
 
 def _describe(value: object) -> Any:

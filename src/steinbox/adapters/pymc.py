@@ -23,7 +23,7 @@ class PyMCModel:
     model : pymc.Model
         All its free parameters are continuous.
     mode : str, optional
-        How PyTensor compiles: its default makes fast functions and needs some seconds and a C compiler;
+        How PyTensor compiles: its default makes fast functions and needs many seconds and a C compiler;
         ``"FAST_COMPILE"`` makes slow ones at once.
 
     Attributes
@@ -34,6 +34,14 @@ class PyMCModel:
         Their names, such as ``"mu"``, ``"sigma_log__"`` and ``"theta[0]"``.
     initial : Gaussian
         Around the model's own initial point, with standard deviation 1.
+
+    Examples
+    --------
+    >>> import pymc  # doctest: +SKIP
+    >>> with pymc.Model() as model:  # doctest: +SKIP
+    ...     sigma = pymc.HalfNormal("sigma", 1.0)
+    >>> PyMCModel(model).names  # doctest: +SKIP
+    ('sigma_log__',)
     """
 
     def __init__(self, model: Any, *, mode: str | None = None) -> None:

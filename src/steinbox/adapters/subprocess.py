@@ -79,11 +79,12 @@ class Subprocess:
 
     def __call__(self, x: Array) -> float:
         """Run the program at a point, (d,), and return what it says."""
+        line = self._line(x)
         try:
             process = self._start()
         except OSError as error:
             raise self._error(f"could not be started: {error.strerror}: {error.filename}{self._hint()}") from error
-        output, errors = self._talk(process, self._line(x))
+        output, errors = self._talk(process, line)
         if process.returncode != 0:
             raise self._error(_ending(process.returncode), errors)
         return self._number(output, errors)
@@ -156,6 +157,7 @@ def _kill(process: subprocess.Popen[str]) -> None:
             os.killpg(process.pid, signal.SIGKILL)
         else:
             process.kill()
+    process.wait()
 
 
 def _text(captured: str | bytes | None) -> str:

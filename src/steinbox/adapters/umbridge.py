@@ -52,6 +52,12 @@ class UMBridge:
     ------
     UMBridgeError
         When made, if there is no such model of this shape; when called, if a request fails.
+
+    Examples
+    --------
+    >>> log_prob = UMBridge("http://localhost:4242", "posterior")  # doctest: +SKIP
+    >>> log_prob(np.zeros(log_prob.dimension))  # doctest: +SKIP
+    -1.5
     """
 
     def __init__(
@@ -79,9 +85,13 @@ class UMBridge:
             raise UMBridgeError(f"the model {name!r} cannot be evaluated, says its server")
 
     def __call__(self, x: Array) -> float:
-        """The model's output at a point, (d,)."""
-        ((value,),) = self._ask("Evaluate", input=self._blocks(x))["output"]
-        return np.nan if value is None else float(value)
+        """The model's output at a point, (d,); NaN for null, by which servers in C++ mean what is not finite."""
+        output = self._ask("Evaluate", input=self._blocks(x)).get("output")
+        try:
+            ((value,),) = output  # type: ignore[misc]
+            return np.nan if value is None else float(value)
+        except (TypeError, ValueError):
+            raise UMBridgeError(f"expected an output of the form [[number]], got {output}") from None
 
     def score(self, x: Array) -> Array:
         """The gradient at a point, (d,); one request for each of the model's inputs."""
@@ -126,8 +136,7 @@ class UMBridge:
         except TimeoutError:
             raise UMBridgeError(f"no answer from {self.url} within timeout={self.timeout} seconds") from None
         except (OSError, http.client.HTTPException) as error:
-            reason = getattr(error, "reason", None) or error
-            raise UMBridgeError(f"no answer from {self.url}: {reason or type(error).__name__}") from error
+            raise UMBridgeError(f"no answer from {self.url}: {getattr(error, 'reason', error)}") from error
         answer = _parsed(text)
         if not isinstance(answer, dict) or "error" in answer:
             raise UMBridgeError(_reported(text, 200))

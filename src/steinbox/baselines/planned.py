@@ -10,7 +10,7 @@ import numpy as np
 from steinbox.annealing import interpolate
 from steinbox.checks import require_count
 from steinbox.initial import Initial
-from steinbox.samplers.base import Draws
+from steinbox.samplers.base import Draws, no_use_for_an_archive
 from steinbox.types import Array
 
 
@@ -55,6 +55,10 @@ class Planned:
     def evals_needed(self, num_particles: int) -> int | None:
         """Those of all iterations and of the start."""
         return None if self.num_iterations is None else (self.num_iterations + 1) * num_particles
+
+    def informed(self, state: PlannedState, points: Array, log_prob: Array) -> PlannedState:
+        """Not so: values that others chose would spoil a chain."""
+        raise no_use_for_an_archive(self)
 
     def plan(self, num_particles: int, max_evals: int) -> int:
         """How many iterations there will be."""

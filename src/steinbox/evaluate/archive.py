@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -28,6 +29,14 @@ class Archive:
     log_prob: Array
     seconds: Array
 
+    def __post_init__(self) -> None:
+        num_points = len(self.log_prob)
+        if np.ndim(self.points) != 2 or len(self.points) != num_points or np.shape(self.seconds) != (num_points,):
+            raise ValueError(
+                "Archive expects points (m, d), log_prob (m,) and seconds (m,), got shapes "
+                f"{np.shape(self.points)}, {np.shape(self.log_prob)}, {np.shape(self.seconds)}"
+            )
+
     def __len__(self) -> int:
         return len(self.log_prob)
 
@@ -43,6 +52,24 @@ class Archive:
             np.concatenate([part.log_prob for part in parts]),
             np.concatenate([part.seconds for part in parts]),
         )
+
+    def save(self, path: str | Path) -> Path:
+        """Write it to one ``.npz`` file of arrays; returns the path."""
+        path = Path(path)
+        with path.open("wb") as file:
+            np.savez_compressed(file, points=self.points, log_prob=self.log_prob, seconds=self.seconds)
+        return path
+
+    @classmethod
+    def load(cls, path: str | Path) -> Archive:
+        """Read what :meth:`save` wrote. Loading runs no code from the file."""
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                return cls(**{name: file[name] for name in ("points", "log_prob", "seconds")})
+        except FileNotFoundError:
+            raise
+        except Exception as error:
+            raise ValueError(f"{path} is not an archive that steinbox saved: {error}") from error
 
     def __repr__(self) -> str:
         return f"<steinbox.Archive: {len(self):,} evaluations in {self.points.shape[1]} dimensions>"

@@ -16,7 +16,7 @@ from steinbox.types import Array, IntegerArray
 
 Function: TypeAlias = Callable[..., Any]
 
-_OURS = str(Path(__file__).parent)
+_OURS = tuple(str(Path(__file__).parents[1] / room) for room in ("evaluate", "adapters"))
 
 
 @dataclass(frozen=True, eq=False)

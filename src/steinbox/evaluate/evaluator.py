@@ -114,9 +114,9 @@ class Evaluator:
         num_archived = sum(map(len, self._archived))
         return Account(self.num_evals, num_archived, dict(self.failures), tuple(self._recent), self._probe)
 
-    def take_up(self, account: Account, archive: Archive) -> None:
-        """Go on from there, if the function is still the same."""
-        if account.probe is not None:
+    def take_up(self, account: Account, archive: Archive, *, is_noisy: bool = False) -> None:
+        """Go on from there, if the function is still the same; a noisy one cannot be asked."""
+        if account.probe is not None and not is_noisy:
             self._require_the_same(account.probe)
         self.num_evals, self.failures, self._probe = account.num_evals, account.failures, account.probe
         self._archived = [archive]

@@ -9,7 +9,7 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from dataclasses import dataclass
 from typing import Any
 
-from steinbox.evaluate.calls import Block, Calls, Values
+from steinbox.evaluate.calls import Block, Calls
 from steinbox.evaluate.faults import Fault, FaultKind
 from steinbox.evaluate.installed import evaluate_installed, install_in_own_process, payload_of
 from steinbox.evaluate.workers import Finished, WorkersLostError
@@ -63,18 +63,16 @@ class Processes:
         if future is None or not (future.done() or time.monotonic() > process.deadline):
             return
         process.future, process.block, process.deadline = None, None, float("inf")
-        if not future.done():
+        if block is None:
+            _require_ready(future)
+        elif not future.done():
             self._replace(process)
-            outcome: Values | Fault = Fault(FaultKind.TIMEOUT, f"no answer within timeout={self._timeout} seconds")
+            yield block, Fault(FaultKind.TIMEOUT, f"no answer within timeout={self._timeout} seconds")
         elif isinstance(future.exception(), BrokenExecutor):
             self._replace(process)
-            outcome = Fault(FaultKind.DEAD_WORKER, "the process that evaluated this point died")
+            yield block, Fault(FaultKind.DEAD_WORKER, "the process that evaluated this point died")
         else:
-            outcome = future.result()
-        if block is None:
-            _require_ready(outcome)
-        else:
-            yield block, outcome
+            yield block, future.result()
 
     def _start(self) -> _Process:
         try:
@@ -101,7 +99,10 @@ class Processes:
             process.executor.shutdown(wait=True, kill_workers=True)
 
 
-def _require_ready(outcome: Values | Fault | None) -> None:
-    """A process that dies before it was given any point would die for ever."""
-    if isinstance(outcome, Fault):
+def _require_ready(future: Future[Any]) -> None:
+    """A process that could not load the function will never be able to."""
+    error = future.exception()
+    if isinstance(error, BrokenExecutor):
         raise WorkersLostError("a worker process died while it loaded log_prob; is there enough memory for its data?")
+    if error is not None:
+        raise WorkersLostError(f"log_prob could not be loaded in a worker process: {type(error).__name__}: {error}")

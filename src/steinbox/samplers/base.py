@@ -57,6 +57,10 @@ class Sampler(Protocol):
         """The state before the first evaluation; raises ValueError if the budget allows no iteration."""
         ...
 
+    def informed(self, state: Any, points: Array, log_prob: Array) -> Any:
+        """The state with values from earlier runs; raises ValueError if the sampler has no use for them."""
+        ...
+
     def ask(self, state: Any, rng: np.random.Generator) -> Array:
         """Where to look next, (m, d)."""
         ...
@@ -80,3 +84,8 @@ class Sampler(Protocol):
     def draws(self, state: Any) -> Draws:
         """The answer so far."""
         ...
+
+
+def no_use_for_an_archive(sampler: object) -> ValueError:
+    """What to raise where values from earlier runs cannot help."""
+    return ValueError(f"{type(sampler).__name__} builds no surrogate and has no use for archive=; leave it out")

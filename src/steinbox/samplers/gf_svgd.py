@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from steinbox.coordinates import Whitened
 from steinbox.evaluate import Evaluation
+from steinbox.pairwise import squared_distances
 from steinbox.samplers.stein import Force, SteinSampler, SteinState, require_two
 from steinbox.surrogates.base import Builder, Surrogate, as_builder, evaluate
 from steinbox.surrogates.interpolant import Interpolant
-from steinbox.types import Array
+from steinbox.surrogates.smoother import Smoother
+from steinbox.types import Array, IntegerArray
+
+_MOST_KNOWN = 500
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +32,9 @@ class GFSVGD(SteinSampler):
     surrogate : Surrogate or Builder
         A fixed :math:`\rho`, any object with ``log_prob(x)`` and ``score(x)``, or one of :mod:`steinbox.surrogates`
         that is rebuilt from the target's values at every step.
+    noise : float or bool
+        Whether the values are noisy: their standard deviation, or True to have it estimated. The interpolant then
+        smooths, and all weights are one, since :math:`\rho` knows p better than a single value does.
 
     Examples
     --------
@@ -39,26 +47,53 @@ class GFSVGD(SteinSampler):
     """
 
     surrogate: Surrogate | Builder = field(default_factory=Interpolant)
+    noise: float | bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
         as_builder(self.surrogate)
+        if not (isinstance(self.noise, bool) or self.noise > 0):
+            raise ValueError(f"expected noise to be a positive standard deviation, or True, got {self.noise!r}")
 
     @property
     def num_history(self) -> int:
-        return as_builder(self.surrogate).num_history
+        return self.builder(1.0).num_history
+
+    def builder(self, temperature: float) -> Builder:
+        """What builds the surrogate: on the path, the noise has its share of the temperature."""
+        builder = as_builder(self.surrogate)
+        if self.noise is False or not isinstance(builder, Interpolant):
+            return builder
+        return Smoother(noise=None if self.noise is True else self.noise * temperature, kernel=builder.kernel)
+
+    def informed(self, state: SteinState, points: Array, log_prob: Array) -> SteinState:
+        """Values from earlier runs train the surrogate wherever the particles come near them."""
+        return replace(state, known=points, known_log_prob=log_prob)
 
     def force(self, state: SteinState, points: Array, evaluation: Evaluation, temperature: float) -> Force:
-        all_points = np.concatenate([points, state.history])
-        log_prob = np.concatenate([evaluation.log_prob, state.history_log_prob])
+        near = _nearest(state.known, points)
+        all_points = np.concatenate([points, state.history, state.known[near]])
+        log_prob = np.concatenate([evaluation.log_prob, state.history_log_prob, state.known_log_prob[near]])
         log_target = self.log_target(all_points, log_prob, temperature)
         current = log_target[: len(points)]
         require_two(np.isfinite(current))
-        known = np.concatenate([~evaluation.failed, np.full(len(state.history), True)])
+        known = np.concatenate([~evaluation.failed, np.full(len(all_points) - len(points), True)])
         num_current = int(known[: len(points)].sum())
-        surrogate = as_builder(self.surrogate).build(all_points[known], log_target[known], num_current)
-        log_surrogate, score = evaluate(surrogate, points)
-        return Force(score, log_importance_weights(log_surrogate, current))
+        builder = self.builder(temperature)
+        log_surrogate, score = evaluate(builder.build(all_points[known], log_target[known], num_current), points)
+        log_weights = log_importance_weights(log_surrogate, current)
+        if isinstance(builder, Smoother):
+            log_weights = np.where(np.isfinite(log_weights), 0.0, -np.inf)
+        return Force(score, log_weights)
+
+
+def _nearest(known: Array, points: Array) -> IntegerArray:
+    """The known points that are closest to any particle, in whitened coordinates; at most 500."""
+    if len(known) <= _MOST_KNOWN:
+        return np.arange(len(known))
+    coordinates = Whitened().fit(points)
+    distances = squared_distances(coordinates.forward(known), coordinates.forward(points)).min(axis=1)
+    return np.sort(np.argpartition(distances, _MOST_KNOWN)[:_MOST_KNOWN])
 
 
 def log_importance_weights(log_surrogate: Array, log_target: Array) -> Array:

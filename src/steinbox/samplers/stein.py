@@ -24,7 +24,7 @@ from steinbox.initial import Initial
 from steinbox.kernels import RBF, Kernel
 from steinbox.optimizers import Adam, CosineDecay, Optimizer, OptimizerState
 from steinbox.pairwise import squared_distances
-from steinbox.samplers.base import Draws, Info, StalledError
+from steinbox.samplers.base import Draws, Info, StalledError, no_use_for_an_archive
 from steinbox.types import Array, IntegerArray, Mask
 from steinbox.weights import effective_sample_size, normalize
 
@@ -33,13 +33,15 @@ _MOST_FAILURES_IN_ROW = 2  # one failure says nothing about where a particle is,
 
 @dataclass(frozen=True, eq=False)
 class SteinState:
-    """Particles, what is known at them, and where they go next."""
+    """Particles, what is known at them and elsewhere, and where they go next."""
 
     particles: Array
     log_prob: Array
     next_particles: Array
     history: Array
     history_log_prob: Array
+    known: Array
+    known_log_prob: Array
     failures_in_row: IntegerArray
     optimizer: OptimizerState
     temperature: float
@@ -147,6 +149,8 @@ class SteinSampler(ABC):
             next_particles=particles,
             history=np.empty((0, dimension)),
             history_log_prob=np.empty(0),
+            known=np.empty((0, dimension)),
+            known_log_prob=np.empty(0),
             failures_in_row=np.zeros(num_particles, dtype=np.int64),
             optimizer=self.optimizer.start(particles.shape),
             temperature=0.0,
@@ -154,6 +158,10 @@ class SteinSampler(ABC):
             num_iterations=min(affordable, self.num_iterations or affordable),
             movement=np.inf,
         )
+
+    def informed(self, state: SteinState, points: Array, log_prob: Array) -> SteinState:
+        """Not by default: a sampler that follows the target's own score learns nothing from values elsewhere."""
+        raise no_use_for_an_archive(self)
 
     def ask(self, state: SteinState, rng: np.random.Generator) -> Array:
         """The particles themselves."""
@@ -187,7 +195,8 @@ class SteinSampler(ABC):
             "mean_log_prob": _finite_mean(evaluation.log_prob),
         }
         kept, worked = self.num_history * len(points), ~usable.failed
-        new_state = SteinState(
+        new_state = replace(
+            state,
             particles=points,
             log_prob=evaluation.log_prob,
             next_particles=_brought_back(points, coordinates.displace(points, step), stray),
@@ -197,7 +206,6 @@ class SteinSampler(ABC):
             optimizer=optimizer,
             temperature=temperature,
             iteration=state.iteration + 1,
-            num_iterations=state.num_iterations,
             movement=movement,
         )
         return new_state, info

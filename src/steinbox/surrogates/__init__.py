@@ -1,7 +1,8 @@
 r"""Surrogates :math:`\rho`: what GF-SVGD uses in place of the target's gradient.
 
 Given once: :class:`Flat`, :class:`Gaussian`, :class:`GaussianMixture`, or any object with ``log_prob`` and ``score``.
-Rebuilt at every step: :class:`FittedGaussian`, :class:`KernelCurve` (the paper's), :class:`Interpolant` (the default).
+Rebuilt at every step: :class:`FittedGaussian`, :class:`KernelCurve` (the paper's), :class:`Interpolant` (the default),
+:class:`Smoother` (for noisy values).
 To judge a sample: :class:`LeaveOneOut` and :class:`PassThrough` (the defaults of the discrepancies), or any other.
 """
 
@@ -13,6 +14,7 @@ from steinbox.surrogates.flat import Flat
 from steinbox.surrogates.interpolant import Interpolant
 from steinbox.surrogates.judges import LeaveOneOut, PassThrough
 from steinbox.surrogates.kernel_curve import KernelCurve
+from steinbox.surrogates.smoother import Smoother
 
 __all__ = [
     "Builder",
@@ -24,5 +26,6 @@ __all__ = [
     "KernelCurve",
     "LeaveOneOut",
     "PassThrough",
+    "Smoother",
     "Surrogate",
 ]

@@ -64,20 +64,31 @@ class Interpolant:
     def build(self, points: Array, log_target: Array, num_current: int) -> InterpolantSurrogate:
         coordinates = Whitened().fit(points[:num_current])
         points, log_target = points[: self.max_points], log_target[: self.max_points]
-        z, values = coordinates.forward(points), with_wall(log_target, self.wall)
-        bandwidth = self._best_bandwidth(z, values)
-        gram = gram_matrix(z, self.kernel, bandwidth, self.nugget)
-        trend, coefficients = generalized_least_squares(gram, trend_features(z), values)
+        z, values = coordinates.forward(points), _with_wall(log_target, self.wall)
+        bandwidth, nugget = self._most_likely(z, values)
+        gram = gram_matrix(z, self.kernel, bandwidth, nugget)
+        trend, coefficients = _generalized_least_squares(gram, trend_features(z), values)
         return InterpolantSurrogate(coordinates, z, coefficients, trend, self.kernel, bandwidth)
 
-    def _best_bandwidth(self, z: Array, values: Array) -> float:
-        r"""The most likely :math:`2\ell^2`, judged on an evenly spread part of the points."""
+    @property
+    def nuggets(self) -> tuple[float, ...]:
+        """Candidates for the nugget: here it is given."""
+        return (self.nugget,)
+
+    def _most_likely(self, z: Array, values: Array) -> tuple[float, float]:
+        r"""The most likely :math:`2\ell^2` and nugget, judged on an evenly spread part of the points."""
         stride = -(-len(z) // self.num_selection_points)
         z, values = z[::stride], values[::stride]
         bandwidths = [float(2 * scale * z.shape[1]) for scale in self.length_scales]
-        grams = (gram_matrix(z, self.kernel, bandwidth, self.nugget) for bandwidth in bandwidths)
-        likelihoods = [_log_likelihood(gram, trend_features(z), values) for gram in grams]
-        return bandwidths[int(np.argmax(likelihoods))]
+        candidates = [(bandwidth, nugget) for bandwidth in bandwidths for nugget in self.nuggets]
+        return max(candidates, key=lambda candidate: self.log_likelihood(z, values, *candidate))
+
+    def log_likelihood(self, z: Array, values: Array, bandwidth: float, nugget: float) -> float:
+        """Of the values under the process, its variance profiled out; up to a constant."""
+        squares, log_determinant = profile(gram_matrix(z, self.kernel, bandwidth, nugget), trend_features(z), values)
+        if not squares > 0:
+            return -np.inf
+        return float(-0.5 * (len(values) * np.log(squares / len(values)) + log_determinant))
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +120,7 @@ def trend_features(z: Array) -> Array:
     return np.column_stack([np.ones(len(z)), z, (z**2).sum(axis=1)])
 
 
-def with_wall(log_target: Array, wall: float) -> Array:
+def _with_wall(log_target: Array, wall: float) -> Array:
     inside = np.isfinite(log_target)
     return np.where(inside, log_target, log_target[inside].min() - wall)
 
@@ -121,7 +132,7 @@ def gram_matrix(z: Array, kernel: Kernel, bandwidth: float, nugget: float) -> Ar
     return gram
 
 
-def generalized_least_squares(gram: Array, features: Array, values: Array) -> tuple[Array, Array]:
+def _generalized_least_squares(gram: Array, features: Array, values: Array) -> tuple[Array, Array]:
     r"""The trend :math:`(F^\top K^{-1} F + \lambda I)^{-1} F^\top K^{-1} v` and the residual's coefficients under K."""
     offset = values.mean()
     solved = np.linalg.solve(gram, np.column_stack([features, values - offset]))
@@ -134,11 +145,8 @@ def generalized_least_squares(gram: Array, features: Array, values: Array) -> tu
     return trend, coefficients
 
 
-def _log_likelihood(gram: Array, features: Array, values: Array) -> float:
-    """Of the values under the process, its variance profiled out; up to a constant."""
-    trend, coefficients = generalized_least_squares(gram, features, values)
-    variance = float((values - features @ trend) @ coefficients) / len(values)
+def profile(gram: Array, features: Array, values: Array) -> tuple[float, float]:
+    r"""The residual's :math:`r^\top K^{-1} r` and :math:`\log |K|`; infinite if K is not positive in rounding."""
+    trend, coefficients = _generalized_least_squares(gram, features, values)
     sign, log_determinant = np.linalg.slogdet(gram)
-    if not (variance > 0 and sign > 0):
-        return -np.inf
-    return float(-0.5 * (len(values) * np.log(variance) + log_determinant))
+    return float((values - features @ trend) @ coefficients), float(log_determinant) if sign > 0 else np.inf

@@ -1,0 +1,127 @@
+"""Where a run begins: initial distribution, particles and known values, all as free parameters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from steinbox.checks import whole_number
+from steinbox.evaluate import Archive
+from steinbox.initial import Initial, as_initial, fit_initial, path_start
+from steinbox.samplers.base import Draws
+from steinbox.transforms import Between, Bounds, Periodic, Transform
+from steinbox.types import Array
+
+DEFAULT_PARTICLES = 200
+_MOST_ROUNDS = 200
+
+
+def start(
+    initial: object, num_particles: int | None, bounds: Bounds | None, rng: np.random.Generator
+) -> tuple[Initial, Array]:
+    """The initial distribution and the particles drawn from it, or the one fitted to the given particles; all free."""
+    understood = Uniform(bounds) if initial is None and bounds is not None else as_initial(initial)
+    dimension = understood.shape[1] if isinstance(understood, np.ndarray) else understood.dimension
+    if bounds is not None and len(bounds.parameters) != dimension:
+        raise ValueError(f"expected {dimension} bounds, one per parameter of `initial`, got {len(bounds.parameters)}")
+    if isinstance(understood, np.ndarray):
+        if num_particles not in (None, len(understood)):
+            raise ValueError(
+                f"num_particles={num_particles}, but `initial` holds {len(understood)} particles; leave one of them out"
+            )
+        particles = understood if bounds is None else _free_particles(understood, bounds, rng)
+        return fit_initial(particles), particles
+    distribution = understood if bounds is None else FreeInitial(understood, bounds)
+    num_particles = DEFAULT_PARTICLES if num_particles is None else whole_number("num_particles", num_particles, 2)
+    particles = np.ascontiguousarray(distribution.sample(num_particles, rng), dtype=np.float64)
+    if particles.shape != (num_particles, distribution.dimension) or not np.isfinite(particles).all():
+        raise ValueError(
+            f"expected `initial` to draw finite particles of shape {(num_particles, distribution.dimension)}, "
+            f"got shape {particles.shape}"
+        )
+    return path_start(distribution, particles, np.random.default_rng(0)), particles
+
+
+def known(archive: Archive, transform: Transform, bounds: Bounds | None, dimension: int) -> tuple[Array, Array]:
+    """An archive's points and log-densities, as samplers see them; what is beyond the bounds is left out."""
+    if not isinstance(archive, Archive) or archive.points.shape[1] != dimension:
+        raise ValueError(f"expected an archive of points in {dimension} dimensions, got {archive!r}")
+    inside = np.isfinite(archive.points).all(axis=1) if bounds is None else bounds.inside(archive.points)
+    points = transform.to_free(archive.points[inside], np.random.default_rng(0))
+    return points, archive.log_prob[inside] + transform.log_volume(points)
+
+
+def in_user_units(draws: Draws, transform: Transform) -> Draws:
+    """The user's parameters and log-density, from free particles and theirs."""
+    log_prob = draws.log_prob - transform.log_volume(draws.particles)
+    return Draws(transform.to_user(draws.particles), draws.weights, log_prob)
+
+
+@dataclass(frozen=True)
+class FreeInitial:
+    """A distribution of the user's parameters, cut off at their bounds, as one of the free parameters."""
+
+    initial: Initial
+    bounds: Bounds
+
+    @property
+    def dimension(self) -> int:
+        """The number of free parameters."""
+        return sum(parameter.num_free for parameter in self.bounds.parameters)
+
+    def sample(self, num_points: int, rng: np.random.Generator) -> Array:
+        """Draws inside the bounds; others are drawn anew."""
+        found: list[Array] = []
+        for _ in range(_MOST_ROUNDS):
+            draws = self.initial.sample(num_points, rng)
+            found.append(draws[self.bounds.inside(draws)])
+            if sum(map(len, found)) >= num_points:
+                return self.bounds.to_free(np.concatenate(found)[:num_points], rng)
+        raise ValueError(
+            f"only {sum(map(len, found))} of {_MOST_ROUNDS * num_points} draws of `initial` lie inside the bounds; "
+            "choose an `initial` that overlaps them more"
+        )
+
+    def log_prob(self, x: Array) -> Array:
+        return np.asarray(self.initial.log_prob(self.bounds.to_user(x)) + self.bounds.log_volume(x))
+
+    def score(self, x: Array) -> Array:
+        return self.bounds.free_score(self.initial.score(self.bounds.to_user(x)), x)
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """The same density everywhere between the bounds: the initial distribution if none was given."""
+
+    bounds: Bounds
+
+    @property
+    def dimension(self) -> int:
+        """The number of parameters."""
+        return len(self.bounds.parameters)
+
+    def sample(self, num_points: int, rng: np.random.Generator) -> Array:
+        ends = [(each.low, each.high) for each in self.bounds.parameters if isinstance(each, Between | Periodic)]
+        if len(ends) < self.dimension:
+            raise ValueError("expected `initial`, since not all bounds are finite")
+        low, high = np.array(ends).T
+        return rng.uniform(low, high, size=(num_points, self.dimension))
+
+    def log_prob(self, x: Array) -> Array:
+        return np.zeros(len(x))
+
+    def score(self, x: Array) -> Array:
+        return np.zeros_like(x)
+
+
+def _free_particles(particles: Array, bounds: Bounds, rng: np.random.Generator) -> Array:
+    """The user's particles as free points; all must lie inside the bounds."""
+    outside = np.flatnonzero(~bounds.inside(particles))
+    if outside.size:
+        row = int(outside[0])
+        raise ValueError(
+            f"expected particles inside the bounds; {outside.size} rows of `initial` are not, the first is row {row}: "
+            f"{particles[row].tolist()}"
+        )
+    return bounds.to_free(particles, rng)
