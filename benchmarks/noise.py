@@ -1,7 +1,7 @@
 r"""What smoothing is worth when log p is an estimate: MMD to exact draws with noise that is declared and that is not.
 
-Normal noise is added to every value of log p; 100 particles, 10,000 evaluations. "not told" is the default method, which
-takes the values as they are; "told" has ``noise=`` its standard deviation; "estimated" has ``noise=True``.
+Normal noise is added to every value of log p; 100 particles, 10,000 evaluations. "not told" is the default method,
+which takes the values as they are; "told" has ``noise=`` its standard deviation; "estimated" has ``noise=True``.
 
 Run ``python benchmarks/noise.py``.
 """

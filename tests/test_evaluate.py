@@ -2,6 +2,9 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
 
 from steinbox.evaluate import Calls, Evaluator, TargetError
 
@@ -142,6 +145,52 @@ def test_of_several_failures_the_first_is_shown():
     calls = evaluator(lambda x: np.nan if x[0] in (2, 6) else 0.0)
     assert calls(POINTS).failed.sum() == 2
     assert "x = [2.0, 3.0]" in first_failure(calls)
+
+
+ANYTHING = st.one_of(
+    st.floats(),
+    st.integers(),
+    st.booleans(),
+    st.complex_numbers(),
+    st.none(),
+    st.text(),
+    st.binary(),
+    st.lists(st.floats(), max_size=3),
+    arrays(st.sampled_from([float, np.float32, np.int8, complex, bool, object]), array_shapes(min_dims=0, max_dims=3)),
+)
+
+
+@pytest.mark.parametrize("vectorized", [False, True])
+@given(returned=st.lists(ANYTHING, min_size=4, max_size=4))
+def test_whatever_is_returned_is_a_value_or_a_failure(returned, vectorized):
+    """Of four calls the first is right, so that nothing is hopeless."""
+    values = iter([0.0, *returned])
+
+    def log_prob(x):
+        if not vectorized or len(x) == 1:
+            value = next(values)
+            return [value] if vectorized else value
+        raise ValueError("one by one")
+
+    calls = evaluator(log_prob, vectorized=vectorized)
+    evaluation = calls(np.arange(10.0).reshape(5, 2))
+    assert evaluation.log_prob[0] == 0
+    assert not np.isnan(evaluation.log_prob).any()
+    assert (evaluation.log_prob < np.inf).all()
+    assert (evaluation.log_prob[evaluation.failed] == -np.inf).all()
+    assert calls.num_failures == evaluation.failed.sum()
+    assert len(calls.archive) == 5 - calls.num_failures
+
+
+@given(returned=ANYTHING)
+def test_whatever_a_vectorised_function_returns_is_judged(returned):
+    calls = evaluator(lambda x: returned, vectorized=True)
+    try:
+        evaluation = calls(POINTS)
+    except TargetError:
+        assert calls.num_failures == 4
+    else:
+        assert not np.isnan(evaluation.log_prob).any()
 
 
 def test_the_budget_is_a_limit():

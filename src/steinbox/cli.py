@@ -98,9 +98,7 @@ def sample(
     start = getattr(module, "initial", None) if initial is None else _parse_initial(initial)
     bounds = getattr(module, "bounds", None)
     if start is None and bounds is None:
-        _fail(
-            "no initial distribution: give --initial 'mean=0,0 std=3', or define `initial`, or finite `bounds`, in the file"
-        )
+        _fail("no initial distribution: give --initial 'mean=0,0 std=3', or define `initial` or `bounds` in the file")
     result = _run(
         function,
         start,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Generator
 
 import numpy as np
 
@@ -30,7 +30,7 @@ class Dispatcher:
         self._vectorized = vectorized
         self._seconds_per_point: float | None = None
 
-    def __call__(self, batch: Block) -> Iterator[tuple[Block, Values]]:
+    def __call__(self, batch: Block) -> Generator[tuple[Block, Values]]:
         """The batch's values, block by block, in the order in which they come."""
         again: deque[Block] = deque()
         next_row, num_open = 0, len(batch.points)

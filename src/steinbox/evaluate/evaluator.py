@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
@@ -139,9 +140,10 @@ class Evaluator:
             raise ValueError(f"{len(points)} evaluations asked for, {self.num_remaining} left of {self.max_evals}")
         batch = _Batch(self._transform.to_user(points), first_number=self.num_evals)
         try:
-            for block, values in self._dispatch(batch.block):
-                batch.fill(block, values)
-                self._stop_if_hopeless(batch)
+            with closing(self._dispatch(batch.block)) as blocks:
+                for block, values in blocks:
+                    batch.fill(block, values)
+                    self._stop_if_hopeless(batch)
         finally:
             self._record(batch)
         score = self._transform.free_score(batch.score, points) if self._has_score else None
