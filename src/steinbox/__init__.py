@@ -10,6 +10,7 @@ from steinbox.mixtures import GaussianMixture
 from steinbox.result import Result
 from steinbox.sample import sample
 from steinbox.samplers import GFSVGD, SVGD, AnnealedGFSVGD, AnnealedSVGD
+from steinbox.selection import select
 from steinbox.status import Status
 from steinbox.transforms import Periodic
 
@@ -43,6 +44,7 @@ __all__ = [
     "mmd",
     "optimizers",
     "sample",
+    "select",
     "surrogates",
     "targets",
     "thin",
