@@ -14,9 +14,8 @@ import steinbox as sb
 from steinbox.baselines.chains import MarkovChains, acceptance_probability
 from steinbox.baselines.kamh import KernelProposal, reservoir
 from steinbox.baselines.khmc import FiniteFamily, LiteFamily, leapfrog
-from steinbox.baselines.smc import next_step
 from steinbox.evaluate import Evaluation
-from steinbox.weights import systematic_resample
+from steinbox.weights import systematic_resample, temper
 
 BANANA = sb.targets.Banana()
 RBM = sb.targets.GaussBernoulliRBM([[1.0, -0.5], [0.5, 1.0]], [0.3, -0.2], [0.5, -0.3])
@@ -457,7 +456,7 @@ def test_systematic_resampling_is_even(rng):
 def test_a_temperature_step_leaves_the_share_it_should(rng):
     log_ratio = 30 * rng.standard_normal(400)
     log_ratio[:10] = -np.inf
-    step = next_step(log_ratio, 1.0, share=0.4)
+    step = temper(log_ratio, 0.4 * 390)
     weights = np.exp(step * log_ratio)
     assert weights.sum() ** 2 / (weights**2).sum() == pytest.approx(0.4 * 390, rel=1e-6)
 

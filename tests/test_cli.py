@@ -83,7 +83,7 @@ def test_bounds_of_the_file(run, tmp_path):
     assert sb.Result.load(tmp_path / "run.npz").particles.min(axis=0)[1] > 2
 
 
-@pytest.mark.parametrize("method", ["svgd", "gf-svgd", "annealed-svgd", "annealed-gf-svgd"])
+@pytest.mark.parametrize("method", ["svgd", "gf-svgd", "annealed-svgd", "annealed-gf-svgd", "archive"])
 def test_every_method_by_name(run, model, method, tmp_path):
     assert run("sample", f"{model}:log_prob", "--max-evals", 100, "--method", method).exit_code == 0
     chosen = sb.Result.load(tmp_path / "run.npz").config["method"]

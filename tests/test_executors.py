@@ -12,6 +12,7 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import loky
 import numpy as np
+import psutil
 import pytest
 
 import steinbox as sb
@@ -199,6 +200,58 @@ def test_a_vectorized_block_that_fails_is_taken_apart(with_failures, log_prob):
     result = run(rows, vectorized=True, executor=2, timeout=0.3 if log_prob is hangs else None)
     assert result.num_failures == with_failures.num_failures
     np.testing.assert_array_equal(result.particles, with_failures.particles)
+
+
+def pids_of_workers():
+    """Processes of steinbox's own: children that run Python, but not their resource tracker."""
+    children = psutil.Process().children()
+    return [child.pid for child in children if "popen_loky" in " ".join(child.cmdline())]
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.5])
+def test_a_worker_that_dies_while_it_is_idle_costs_nothing(reference, seconds):
+    killed = []
+
+    def kill_one(iteration):
+        if iteration.index == 3:
+            killed.extend(pids_of_workers()[:1])
+            os.kill(killed[0], signal.SIGKILL)
+            psutil.wait_procs([psutil.Process(killed[0])] if seconds and psutil.pid_exists(killed[0]) else [], seconds)
+
+    result = run(normal, executor=2, callback=kill_one)
+    assert killed
+    assert result.num_failures == 0
+    np.testing.assert_array_equal(result.particles, reference.particles)
+
+
+class DiesOnArrival:
+    """Kills the first processes that load it."""
+
+    def __init__(self, folder, times):
+        self.folder, self.times = folder, times
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        if len(list(self.folder.iterdir())) < self.times:
+            (self.folder / str(os.getpid())).touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def __call__(self, x):
+        return normal(x)
+
+
+def test_a_worker_that_dies_while_it_starts_is_replaced_until_it_is_hopeless(reference, tmp_path):
+    result = run(DiesOnArrival(tmp_path, times=2), executor=1)
+    np.testing.assert_array_equal(result.particles, reference.particles)
+    with pytest.raises(RuntimeError, match="4 worker processes died while they loaded log_prob"):
+        run(DiesOnArrival(tmp_path, times=100), executor=1)
+
+
+def test_no_process_is_left_behind():
+    run(normal, executor=2)
+    with pytest.raises(sb.TargetError):
+        run(lambda x: 1 / 0, executor=2)
+    assert not pids_of_workers()
 
 
 def test_a_worker_that_dies_once_costs_nothing(tmp_path, reference):

@@ -9,7 +9,7 @@ from steinbox.gaussian import Gaussian
 from steinbox.mixtures import GaussianMixture
 from steinbox.result import Result
 from steinbox.sample import sample
-from steinbox.samplers import GFSVGD, SVGD, AnnealedGFSVGD, AnnealedSVGD
+from steinbox.samplers import GFSVGD, SVGD, AnnealedGFSVGD, AnnealedSVGD, ArchiveSampler
 from steinbox.selection import select
 from steinbox.status import Status
 from steinbox.transforms import Periodic
@@ -22,6 +22,7 @@ __all__ = [
     "AnnealedGFSVGD",
     "AnnealedSVGD",
     "Archive",
+    "ArchiveSampler",
     "Checkpoint",
     "CheckpointError",
     "CheckpointWarning",

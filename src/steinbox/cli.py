@@ -35,6 +35,7 @@ class Method(StrEnum):
     """The methods by their names on the command line."""
 
     annealed_gf_svgd = "annealed-gf-svgd"
+    archive = "archive"
     gf_svgd = "gf-svgd"
     annealed_svgd = "annealed-svgd"
     svgd = "svgd"
@@ -46,6 +47,7 @@ class Method(StrEnum):
 
 _METHODS: dict[Method, Callable[[], Sampler]] = {
     Method.annealed_gf_svgd: sb.AnnealedGFSVGD,
+    Method.archive: sb.ArchiveSampler,
     Method.gf_svgd: sb.GFSVGD,
     Method.annealed_svgd: sb.AnnealedSVGD,
     Method.svgd: sb.SVGD,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,15 +17,29 @@ from steinbox.types import Array
 
 @dataclass(frozen=True, eq=False)
 class Iteration:
-    """What a callback sees after each iteration."""
+    """What a callback sees after each iteration; its particles are made when they are looked at."""
 
     index: int
-    particles: Array
-    log_prob: Array
     info: Info
     num_evals: int
     max_evals: int
     progress: float
+    draw: Callable[[], Draws] = field(repr=False)
+
+    @cached_property
+    def draws(self) -> Draws:
+        """Particles, weights and log-densities so far, in the user's units."""
+        return self.draw()
+
+    @property
+    def particles(self) -> Array:
+        """A copy of the particles."""
+        return self.draws.particles.copy()
+
+    @property
+    def log_prob(self) -> Array:
+        """A copy of their log-densities."""
+        return self.draws.log_prob.copy()
 
 
 Callback: TypeAlias = Callable[[Iteration], object]
@@ -97,9 +112,15 @@ def run(
             trace.append(info)
             keep(Journey(state, tuple(trace)))
             status = _reason_to_stop(sampler, state, evaluator)
-            stop_asked = callbacks and _call_back(
-                callbacks, show(sampler.draws(state)), sampler.progress(state), info, len(trace), evaluator
+            iteration = Iteration(
+                index=len(trace) - 1,
+                info=info,
+                num_evals=evaluator.num_evals,
+                max_evals=evaluator.max_evals,
+                progress=sampler.progress(state),
+                draw=partial(_shown, sampler, state, show),
             )
+            stop_asked = _call_back(callbacks, iteration)
             status = status or (Status.STOPPED_BY_CALLBACK if stop_asked else None)
         except tuple(_STATUS_OF) as stop:
             if len(trace) < (2 if isinstance(stop, CallbackError) else 1):
@@ -132,19 +153,12 @@ def _reason_to_stop(sampler: Sampler, state: Any, evaluator: Evaluator) -> Statu
     return Status.CONVERGED if sampler.converged(state) else None
 
 
-def _call_back(
-    callbacks: tuple[Callback, ...], draws: Draws, progress: float, info: Info, num_done: int, evaluator: Evaluator
-) -> bool:
+def _shown(sampler: Sampler, state: Any, show: Show) -> Draws:
+    return show(sampler.draws(state))
+
+
+def _call_back(callbacks: tuple[Callback, ...], iteration: Iteration) -> bool:
     """Show the iteration to every callback; True if one of them returned something true."""
-    iteration = Iteration(
-        index=num_done - 1,
-        particles=draws.particles.copy(),
-        log_prob=draws.log_prob.copy(),
-        info=info,
-        num_evals=evaluator.num_evals,
-        max_evals=evaluator.max_evals,
-        progress=progress,
-    )
     try:
         answers = [callback(iteration) for callback in callbacks]
         return any(bool(answer) for answer in answers if answer is not None)

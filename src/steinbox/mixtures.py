@@ -63,11 +63,11 @@ class GaussianMixture:
 
     def log_prob(self, x: Array) -> Array:
         """Normalised log-density at the rows of ``x``."""
-        return np.asarray(logsumexp(self._log_terms(x), axis=0))
+        return np.asarray(logsumexp(self.log_terms(x), axis=0))
 
     def score(self, x: Array) -> Array:
         """The components' scores, averaged by their responsibilities for each row of ``x``."""
-        log_terms = self._log_terms(x)
+        log_terms = self.log_terms(x)
         responsibilities = np.exp(log_terms - logsumexp(log_terms, axis=0))
         scores = np.stack([component.score(x) for component in self.components])
         return np.asarray(np.einsum("kn,knd->nd", responsibilities, scores))
@@ -80,6 +80,7 @@ class GaussianMixture:
             draws[labels == k] = component.sample(int((labels == k).sum()), rng)
         return draws
 
-    def _log_terms(self, x: Array) -> Array:
+    def log_terms(self, x: Array) -> Array:
+        """The logarithms of the weighted densities of all components, (K, n)."""
         log_densities = np.stack([component.log_prob(x) for component in self.components])
         return np.asarray(log_densities + np.log(self.weights)[:, None])

@@ -45,5 +45,5 @@ def _details(iteration: Iteration) -> str:
     if "temperature" in iteration.info:
         parts.append(f"temperature {iteration.info['temperature']:.2f}")
     if "effective_sample_size" in iteration.info:
-        parts.append(f"ess {iteration.info['effective_sample_size']:.0f}/{len(iteration.particles)}")
+        parts.append(f"ess {iteration.info['effective_sample_size']:.0f}")
     return "  ".join(parts)

@@ -64,7 +64,7 @@ def select(
     require_count("num_points", num_points)
     x, w = _checked(points, weights)
     rng = np.random.default_rng(rng)
-    pool = _heaviest(w)
+    pool = heaviest(w)
     w = w[pool] / w[pool].sum()
     centres = pool[systematic_resample(w, min(len(pool), 1000), rng)]
     z = Whitened().fit(x[centres]).forward(x[pool])
@@ -130,7 +130,7 @@ def _checked(points: npt.ArrayLike, weights: npt.ArrayLike) -> tuple[Array, Arra
     return x, w / w.sum()
 
 
-def _heaviest(weights: Array) -> IntegerArray:
+def heaviest(weights: Array) -> IntegerArray:
     """The fewest points that hold nearly all of the weight, in their order."""
     order = np.argsort(-weights, kind="stable")
     num_kept = int(np.searchsorted(np.cumsum(weights[order]), _MASS)) + 1

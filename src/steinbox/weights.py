@@ -43,6 +43,31 @@ def effective_sample_size(weights: Array) -> float:
     return float(weights.sum() ** 2 / (weights @ weights))
 
 
+def temper(log_weights: Array, wanted: float, longest: float = 1.0) -> float:
+    r"""The largest power :math:`a \le` ``longest`` at which weights :math:`w^a` have the effective sample size wanted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> temper(np.zeros(10), wanted=5)
+    1.0
+    >>> power = temper(np.linspace(0, 100, 1000), wanted=500)
+    >>> round(effective_sample_size(normalize(power * np.linspace(0, 100, 1000))))
+    500
+    """
+
+    def size(power: float) -> float:
+        return effective_sample_size(normalize(power * log_weights))
+
+    if size(longest) >= wanted:
+        return longest
+    low, high = 0.0, longest
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if size(middle) >= wanted else (low, middle)
+    return high if low == 0 else low
+
+
 def systematic_resample(weights: Array, num_points: int, rng: np.random.Generator) -> IntegerArray:
     """Systematic resampling: indices in order, each about ``num_points`` times its weight, from one random number.
 

@@ -13,7 +13,7 @@ from steinbox.evaluate import Evaluation
 from steinbox.gaussian import Gaussian
 from steinbox.samplers.base import Draws, Info
 from steinbox.types import Array
-from steinbox.weights import effective_sample_size, normalize, systematic_resample
+from steinbox.weights import normalize, systematic_resample, temper
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +128,8 @@ class SMC(OnPath):
     def _heated(self, state: SMCState, rng: np.random.Generator) -> SMCState:
         """Reweight to the next temperature and resample."""
         log_ratio = state.log_prob - self.path_base.log_prob(state.points)
-        step = next_step(log_ratio, 1 - state.temperature, self.share)
+        wanted = self.share * np.isfinite(log_ratio).sum()
+        step = temper(log_ratio, wanted, longest=1 - state.temperature)
         weights = normalize(step * log_ratio)
         kept = systematic_resample(weights, len(weights), rng)
         temperature = 1.0 if step == 1 - state.temperature else state.temperature + step
@@ -156,32 +157,6 @@ class SMC(OnPath):
     def draws(self, state: SMCState) -> Draws:
         """The particles, equally weighted inside the support."""
         return equally_weighted(state.points, state.log_prob)
-
-
-def next_step(log_ratio: Array, longest: float, share: float) -> float:
-    r"""The largest step :math:`\delta \le` ``longest`` at which weights :math:`(p/p_0)^\delta` keep their share of n.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> next_step(np.zeros(10), 0.7, share=0.5)
-    0.7
-    >>> step = next_step(np.linspace(0, 100, 1000), 1.0, share=0.5)
-    >>> round(effective_sample_size(normalize(step * np.linspace(0, 100, 1000))))
-    500
-    """
-
-    def size(step: float) -> float:
-        return effective_sample_size(normalize(step * log_ratio))
-
-    wanted = share * np.isfinite(log_ratio).sum()
-    if size(longest) >= wanted:
-        return longest
-    low, high = 0.0, longest
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if size(middle) >= wanted else (low, middle)
-    return high if low == 0 else low
 
 
 def _fitted(points: Array, weights: Array) -> Gaussian:

@@ -14,6 +14,7 @@ from steinbox.evaluate.faults import Fault, FaultKind
 from steinbox.evaluate.installed import evaluate_installed, install_in_own_process, payload_of
 from steinbox.evaluate.workers import Finished, WorkersLostError
 
+_MOST_STILLBORN = 3
 # Linear algebra starts a thread on every core; so many processes each doing so get in each other's way.
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -34,6 +35,7 @@ class Processes:
     def __init__(self, calls: Calls, num_workers: int, timeout: float | None) -> None:
         self._payload = payload_of(calls)
         self._timeout = timeout
+        self._num_stillborn = 0
         self.num_workers = num_workers
         threads = str(max(1, (os.cpu_count() or 1) // num_workers))
         self._threads = {name: os.environ.get(name, threads) for name in _THREADS}
@@ -47,7 +49,11 @@ class Processes:
     def submit(self, block: Block) -> None:
         process = next(process for process in self._processes if process.future is None)
         process.block = block
-        process.future = process.executor.submit(evaluate_installed, "own", None, block)
+        try:
+            process.future = process.executor.submit(evaluate_installed, "own", None, block)
+        except BrokenExecutor as error:  # it died while it had nothing to do
+            process.future = Future()
+            process.future.set_exception(error)
         if self._timeout is not None:
             process.deadline = time.monotonic() + self._timeout
 
@@ -64,7 +70,7 @@ class Processes:
             return
         process.future, process.block, process.deadline = None, None, float("inf")
         if block is None:
-            _require_ready(future)
+            self._require_ready(process, future)
         elif not future.done():
             self._replace(process)
             yield block, Fault(FaultKind.TIMEOUT, f"no answer within timeout={self._timeout} seconds")
@@ -73,6 +79,21 @@ class Processes:
             yield block, Fault(FaultKind.DEAD_WORKER, "the process that evaluated this point died")
         else:
             yield block, future.result()
+
+    def _require_ready(self, process: _Process, future: Future[Any]) -> None:
+        """A process that cannot load the function, or dies of it again and again, will never be of use."""
+        error = future.exception()
+        if isinstance(error, BrokenExecutor) and self._num_stillborn < _MOST_STILLBORN:
+            self._num_stillborn += 1
+            self._replace(process)
+        elif isinstance(error, BrokenExecutor):
+            raise WorkersLostError(
+                f"{_MOST_STILLBORN + 1} worker processes died while they loaded log_prob; is there enough memory?"
+            )
+        elif error is not None:
+            raise WorkersLostError(f"log_prob could not be loaded in a worker process: {type(error).__name__}: {error}")
+        else:
+            self._num_stillborn = 0
 
     def _start(self) -> _Process:
         try:
@@ -97,12 +118,3 @@ class Processes:
     def close(self) -> None:
         for process in self._processes:
             process.executor.shutdown(wait=True, kill_workers=True)
-
-
-def _require_ready(future: Future[Any]) -> None:
-    """A process that could not load the function will never be able to."""
-    error = future.exception()
-    if isinstance(error, BrokenExecutor):
-        raise WorkersLostError("a worker process died while it loaded log_prob; is there enough memory for its data?")
-    if error is not None:
-        raise WorkersLostError(f"log_prob could not be loaded in a worker process: {type(error).__name__}: {error}")

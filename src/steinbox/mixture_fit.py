@@ -1,0 +1,210 @@
+r"""Gaussian mixtures fitted to weighted points: expectation-maximisation with shrinkage, and the choice of its size.
+
+The points carry weights that sum to one and are worth ``size`` independent ones. All covariances are drawn towards
+simpler ones by as much as so few points warrant, and widened to those of the predictive distribution, so that a mixture
+makes a good proposal: rather too wide than too narrow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import logsumexp
+
+from steinbox.gaussian import Gaussian
+from steinbox.mixtures import GaussianMixture
+from steinbox.pairwise import squared_distances
+from steinbox.types import Array, IntegerArray
+from steinbox.weights import systematic_resample
+
+_MAX_COMPONENTS = 16
+_MAX_POINTS = 2000
+_PENALTY = 0.01  # in nats per point, on the logarithm of the number of components
+_NUM_ITERATIONS = 15
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedPoints:
+    """Points (m, d), weights (m,) that sum to one, and how many independent points they are worth."""
+
+    points: Array
+    weights: Array
+    size: float
+
+    def part(self, rows: IntegerArray, share: float) -> WeightedPoints:
+        """Some of the points, worth this share of all."""
+        return WeightedPoints(self.points[rows], self.weights[rows] / self.weights[rows].sum(), share * self.size)
+
+    def at_most(self, num_points: int, rng: np.random.Generator) -> WeightedPoints:
+        """Systematically resampled to so many, each once and with its count as weight."""
+        if len(self.points) <= num_points:
+            return self
+        kept, counts = np.unique(systematic_resample(self.weights, num_points, rng), return_counts=True)
+        return WeightedPoints(self.points[kept], counts / counts.sum(), self.size)
+
+
+def fit_mixture(
+    sample: WeightedPoints,
+    num_components: int,
+    rng: np.random.Generator,
+    *,
+    tied: bool = False,
+    start: GaussianMixture | None = None,
+) -> GaussianMixture:
+    """The mixture of so many Gaussians, with one covariance for all of them if ``tied``.
+
+    It starts from the responsibilities of ``start``, or of clusters found by weighted k-means.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> points = np.concatenate([rng.normal(-4, 1, (300, 1)), rng.normal(4, 1, (100, 1))])
+    >>> mixture = fit_mixture(WeightedPoints(points, np.full(400, 1 / 400), 400), 2, rng)
+    >>> mixture.weights[np.argsort([component.mean[0] for component in mixture.components])].round(2)
+    array([0.75, 0.25])
+    """
+    if num_components == 1:
+        responsibilities = np.ones((len(sample.points), 1))
+        return _maximised(sample, responsibilities, tied).inflated(sample.size, tied)
+    responsibilities = _clusters(sample, num_components, rng) if start is None else _expected(start, sample.points)
+    for _ in range(_NUM_ITERATIONS):
+        step = _maximised(sample, responsibilities, tied)
+        responsibilities = _expected(step.mixture, sample.points)
+    return step.inflated(sample.size, tied)
+
+
+def choose_mixture(
+    sample: WeightedPoints, rng: np.random.Generator, previous: GaussianMixture | None = None
+) -> GaussianMixture:
+    """The mixture that predicts a held-out third best, fitted to all.
+
+    It has one component, or half, as many or twice as many as before, with covariances of their own or one for all.
+    """
+    sample = sample.at_most(_MAX_POINTS, rng)
+    order = rng.permutation(len(sample.points))
+    held_out, kept = order[: len(order) // 3], order[len(order) // 3 :]
+    training, test = sample.part(kept, 2 / 3), sample.part(held_out, 1 / 3)
+    best, best_score, best_tied = None, -np.inf, False
+    for number, tied, start in _candidates(training, previous):
+        mixture = fit_mixture(training, number, rng, tied=tied, start=start)
+        score = float(test.weights @ mixture.log_prob(test.points)) - _PENALTY * np.log(number)
+        if score > best_score:
+            best, best_score, best_tied = mixture, score, tied
+    if best is None:
+        raise ValueError("expected points at which some mixture has a finite density")
+    return fit_mixture(sample, len(best.components), rng, tied=best_tied, start=best)
+
+
+def _candidates(
+    sample: WeightedPoints, previous: GaussianMixture | None
+) -> list[tuple[int, bool, GaussianMixture | None]]:
+    """Number of components, tied or not, and where to start; only what so few points can tell apart."""
+    now = 1 if previous is None else len(previous.components)
+    found: list[tuple[int, bool, GaussianMixture | None]] = [(1, False, None)]
+    for number in sorted({max(1, now // 2), now, 2 * now} - {1}):
+        for tied in (False, True):
+            enough = sample.size / number >= (0.5 if tied else 1.0) * sample.points.shape[1] + 3
+            if not enough or number > _MAX_COMPONENTS:
+                continue
+            found.append((number, tied, None))
+            if previous is not None and not tied and number >= now:
+                found.append((number, tied, previous if number == now else _doubled(previous)))
+    return found
+
+
+def _doubled(mixture: GaussianMixture) -> GaussianMixture:
+    """Every component twice, once much narrower."""
+    narrow = [Gaussian(each.mean, cov=0.2 * each.cov) for each in mixture.components]
+    return GaussianMixture([*mixture.components, *narrow], np.concatenate([mixture.weights, mixture.weights]))
+
+
+# -- expectation and maximisation --------------------------------------------------------------------------------------
+
+
+def _expected(mixture: GaussianMixture, points: Array) -> Array:
+    """Responsibilities, (m, K)."""
+    log_terms = mixture.log_terms(points)
+    return np.asarray(np.exp(log_terms - logsumexp(log_terms, axis=0)).T)
+
+
+@dataclass(frozen=True, eq=False)
+class _Step:
+    """Counts, means and covariances of the components."""
+
+    counts: Array
+    means: Array
+    covs: Array
+
+    @property
+    def mixture(self) -> GaussianMixture:
+        components = [Gaussian(mean, cov=cov) for mean, cov in zip(self.means, self.covs, strict=True)]
+        return GaussianMixture(components, self.counts + 0.5)
+
+    def inflated(self, size: float, tied: bool) -> GaussianMixture:
+        """With the covariances of the predictive distribution, which knows that means and covariances are estimates."""
+        dimension = self.means.shape[1]
+        pseudo = 0 if len(self.counts) == 1 else dimension + 2
+        counts = np.full(len(self.counts), size) if tied else self.counts + pseudo
+        factors = 1 + (dimension + 1) / (counts + dimension)
+        return _Step(self.counts, self.means, self.covs * factors[:, None, None]).mixture
+
+
+def _maximised(sample: WeightedPoints, responsibilities: Array, tied: bool) -> _Step:
+    """The components for these responsibilities."""
+    points, (_, dimension) = sample.points, sample.points.shape
+    shares = responsibilities * (sample.size * sample.weights)[:, None]
+    counts = shares.sum(axis=0) + 1e-9
+    means = (shares.T @ points + 1e-6 * sample.weights @ points) / (counts + 1e-6)[:, None]
+    scatters = np.stack([_scatter(points - mean, share) for mean, share in zip(means, shares.T, strict=True)])
+    shrinkage = min(1.0, 0.5 * dimension / (sample.size + 0.5 * dimension))
+    pooled = _towards_diagonal(scatters.sum(axis=0) / sample.size, shrinkage)
+    if tied or len(counts) == 1:
+        return _Step(counts, means, np.repeat(pooled[None], len(counts), axis=0))
+    return _Step(counts, means, _own_covariances(scatters, counts, pooled))
+
+
+def _scatter(centred: Array, share: Array) -> Array:
+    return np.asarray((centred * share[:, None]).T @ centred)
+
+
+def _towards_diagonal(covariance: Array, shrinkage: float) -> Array:
+    variances = np.diag(np.diag(covariance) + 1e-300)
+    return np.asarray((1 - shrinkage) * covariance + (shrinkage + 1e-10) * variances)
+
+
+def _own_covariances(scatters: Array, counts: Array, pooled: Array) -> Array:
+    """Each drawn, by d + 2 pseudo-points, to its own variances along axes in which the pooled one is white."""
+    dimension = len(pooled)
+    root = np.linalg.cholesky(pooled)
+    inverse = np.linalg.inv(root)
+    variances = np.einsum("ij,kjl,il->ki", inverse, scatters, inverse)
+    typical = np.maximum(variances / counts[:, None], 1e-8).mean(axis=1)
+    variances = (variances + 2 * typical[:, None]) / (counts + 2)[:, None]
+    simple = np.einsum("ij,kj,lj->kil", root, variances, root)
+    pseudo = dimension + 2
+    return np.asarray((scatters + pseudo * simple) / (counts + pseudo)[:, None, None])
+
+
+def _clusters(sample: WeightedPoints, num_components: int, rng: np.random.Generator) -> Array:
+    """Weighted k-means in whitened coordinates from well separated centres (k-means++), as responsibilities."""
+    z = _whitened(sample)
+    centres = [z[rng.choice(len(z), p=sample.weights)]]
+    for _ in range(num_components - 1):
+        chances = squared_distances(z, np.array(centres)).min(axis=1) * sample.weights
+        chances = chances if chances.sum() > 0 else sample.weights
+        centres.append(z[rng.choice(len(z), p=chances / chances.sum())])
+    places = np.array(centres)
+    for _ in range(8):
+        labels = squared_distances(z, places).argmin(axis=1)
+        shares = np.eye(num_components)[labels] * sample.weights[:, None]
+        masses = shares.sum(axis=0)
+        places = np.where(masses[:, None] > 0, shares.T @ z / np.maximum(masses, 1e-300)[:, None], places)
+    return np.asarray(np.eye(num_components)[labels])
+
+
+def _whitened(sample: WeightedPoints) -> Array:
+    centred = sample.points - sample.weights @ sample.points
+    covariance = _towards_diagonal(_scatter(centred, sample.weights), 1e-3)
+    return np.asarray(np.linalg.solve(np.linalg.cholesky(covariance), centred.T).T)
