@@ -150,10 +150,10 @@ def run(target=MIXTURE, initial=START, **settings):
 
 
 def test_evidence_and_moments_are_right_over_seeds():
-    """The target is normalised: the evidence is one. Within three standard errors over twelve seeds."""
-    results = [run(max_evals=2_000, seed=seed) for seed in range(12)]
+    """The target is normalised: the evidence is one. Within three standard errors over eight seeds."""
+    results = [run(max_evals=1_500, seed=seed) for seed in range(8)]
     evidence = np.exp([result.trace["log_evidence"][-1] for result in results])
-    assert abs(evidence.mean() - 1) < 3 * evidence.std(ddof=1) / np.sqrt(12)
+    assert abs(evidence.mean() - 1) < 3 * evidence.std(ddof=1) / np.sqrt(8)
     assert evidence.std() < 0.1
     means = np.array([result.mean for result in results])
     np.testing.assert_allclose(means.mean(axis=0), MIXTURE.mean, atol=0.1)
@@ -208,8 +208,8 @@ def test_walls_and_bounds():
     def half(x):
         return np.where(x[:, 0] > 0, target.log_prob(x), -np.inf)
 
-    walled = sb.sample(half, START, method=sb.ArchiveSampler(), max_evals=4_000, vectorized=True, seed=0)
-    bounded = run(target, START, bounds=[(0, None), None])
+    walled = sb.sample(half, START, method=sb.ArchiveSampler(), max_evals=2_000, vectorized=True, seed=0)
+    bounded = run(target, START, bounds=[(0, None), None], max_evals=2_000)
     for result in (walled, bounded):
         assert result.particles[:, 0].min() > 0
         assert result.mean[0] == pytest.approx(np.sqrt(2 / np.pi), abs=0.05)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 import steinbox as sb
+from steinbox.start import FreeInitial
 from steinbox.transforms import Between, Bounds, Free, OneSided, Periodic, as_bounds
 
 PARAMETERS = [Free(), OneSided(2.0, 1.0), OneSided(-1.0, -1.0), Between(-1.0, 3.0), Periodic(0.0, 360.0)]
@@ -197,6 +198,56 @@ def test_an_angle_with_its_mode_at_the_seam():
     assert 0.35 < (angles < np.pi).mean() < 0.65
 
 
+def test_a_start_around_the_seam_is_wrapped_not_cut():
+    """Exact draws of a start that straddles the seam have mean 0; half of them are below it."""
+    settings = {"bounds": [sb.Periodic(0, 360)], "num_particles": 200, "max_evals": 8_000, "seed": 0}
+    for initial in (sb.Gaussian([0.0], std=30.0), sb.Gaussian([-360.0], std=30.0)):
+        result = sb.sample(lambda x: 4 * np.cos(np.radians(x[0])), initial, **settings)
+        assert 0.35 < (result.particles > 180).mean() < 0.65
+        mean = float(result.mean[0])
+        assert min(mean, 360 - mean) < 10, "the mean direction, not the mean of the numbers"
+        assert float(np.sqrt(result.cov[0, 0])) == pytest.approx(31, abs=8)
+    array = np.linspace(-60, 360, 50)[:, None]
+    assert sb.sample(lambda x: 0.0, array, bounds=[sb.Periodic(0, 360)], max_evals=200).particles.max() < 360
+
+
+def test_the_wrapped_start_is_the_density_of_its_draws(rng):
+    bounds = as_bounds([sb.Periodic(0.0, 4.0), (0, None)])
+    start = FreeInitial(sb.Gaussian([0.5, 1.0], std=[1.0, 0.5]), bounds)
+    x = bounds.to_user(start.sample(200_000, rng))[:, 0]
+    z = bounds.to_free(np.column_stack([[0.2, 3.8], [1.0, 1.0]]), rng)
+    density = np.exp(start.log_prob(z) - bounds.log_volume(z))
+    shares = [np.mean((x > low) & (x < low + 0.2)) for low in (0.1, 3.7)]
+    assert shares[0] / shares[1] == pytest.approx(density[0] / density[1], rel=0.05)
+    np.testing.assert_allclose(start.score(z), numerical_slope(start.log_prob, z), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("bound", [(-1000, 0), (0, 1000)])
+def test_a_density_that_rises_to_a_bound_of_zero(bound):
+    """Gamma(0.3) at zero, from either side: no particle is thrown onto the bound."""
+
+    def log_prob(x):
+        return -0.7 * np.log(abs(x[0])) - abs(x[0]) / 100
+
+    method = sb.baselines.SMC()
+    result = sb.sample(log_prob, None, bounds=[bound], method=method, num_particles=300, max_evals=15_000, seed=0)
+    distances = np.abs(result.particles[:, 0])
+    assert len(np.unique(distances)) > 250
+    assert stats.kstest(distances, stats.gamma(0.3, scale=100).cdf).pvalue > 1e-3
+
+
+def test_a_picture_stays_inside_the_bounds():
+    plotting = pytest.importorskip("steinbox.plotting")
+
+    def rows(x):
+        return 2 * np.log(x[:, 0]) - x[:, 0] - 0.5 * x[:, 1] ** 2
+
+    result = sb.sample(
+        rows, sb.Gaussian([2, 0], std=2), bounds=[(0, None), None], vectorized=True, max_evals=1_000, seed=0
+    )
+    assert plotting.plot_particles(result, log_prob=rows).axes
+
+
 def test_no_initial_is_uniform_between_finite_bounds():
     result = sb.sample(lambda x: 0.0, None, bounds=[(0, 1), (5, 6)], num_particles=50, max_evals=1_000, seed=0)
     assert result.particles.shape == (50, 2)
@@ -234,6 +285,8 @@ def test_a_checkpoint_with_bounds(tmp_path):
         ({"bounds": [(0,), None, None]}, TypeError, r"expected bounds of the form \(low, high\)"),
         ({"bounds": ["01", None, 3]}, TypeError, "expected bounds of the form"),
         ({"bounds": [sb.Periodic(0, np.inf), None, None]}, ValueError, "both finite"),
+        ({"bounds": [(-1e308, 1e308), None, None]}, ValueError, "less than 1e300 apart"),
+        ({"bounds": [(0, 5e-324), None, None]}, ValueError, "numbers between them"),
         ({"bounds": "positive"}, TypeError, "expected bounds to be a list"),
         ({"bounds": [(100, 101), (0, None), (0, 1)]}, ValueError, "lie inside the bounds; choose an `initial`"),
         ({"initial": None}, ValueError, "expected `initial`, since not all bounds are finite"),

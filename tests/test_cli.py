@@ -87,7 +87,7 @@ def test_bounds_of_the_file(run, tmp_path):
 def test_every_method_by_name(run, model, method, tmp_path):
     assert run("sample", f"{model}:log_prob", "--max-evals", 100, "--method", method).exit_code == 0
     chosen = sb.Result.load(tmp_path / "run.npz").config["method"]
-    assert chosen.lower() == method.replace("-", "")
+    assert chosen.lower().removesuffix("sampler") == method.replace("-", "")
 
 
 def test_vectorized_and_initial_from_the_command_line(run, model, tmp_path):
@@ -112,7 +112,7 @@ def test_vectorized_and_initial_from_the_command_line(run, model, tmp_path):
         (["{model}:log_prob", "--initial", "0,0"], "expected --initial 'mean=0,0 std=3'"),
         (["{model}:log_prob", "--initial", "nothing.npy"], "expected --initial"),
         (["{model}:log_prob", "--max-evals", "30"], "pays no iteration"),
-        (["{model}:batch"], "all 10 evaluations so far failed"),
+        (["{model}:batch"], "the first 10 evaluations all failed"),
         (["{model}:batch"], "(line 19 of {model})"),
     ],
 )

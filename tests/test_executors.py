@@ -1,6 +1,8 @@
 """Where the evaluations run makes no difference, and what goes wrong there harms one point at most."""
 
+import functools
 import multiprocessing
+import multiprocessing.pool
 import os
 import signal
 import subprocess
@@ -329,6 +331,96 @@ def test_workers_of_the_user_s_that_all_hang_are_given_up():
     assert "all 1 workers of the executor hang" in " ".join(result.warnings)
 
 
+def test_a_pool_that_loses_a_process_does_not_hang():
+    with SPAWN.Pool(2) as pool:
+        try:
+            result = run(kills, executor=pool)
+        except sb.WorkersLostError as error:
+            assert "a process of the pool died" in str(error)  # noqa: PT017
+        else:
+            assert result.status is sb.Status.WORKERS_LOST
+
+
+def test_slow_calls_are_not_late_because_they_travel_together():
+    def slow(x):
+        time.sleep(0.02)
+        return normal(x)
+
+    for executor in (2, ThreadPoolExecutor(2)):
+        result = run(slow, executor=executor, timeout=1.0)
+        assert result.num_failures == 0
+        assert result.status is sb.Status.FINISHED
+
+
+def test_exits_are_failures():
+    def leaves(x):
+        if at_some_points(x):
+            sys.exit("fatal")
+        return normal(x)
+
+    for executor in (None, 1):
+        assert "SystemExit: fatal" in run(leaves, executor=executor).failures["exception"].message
+
+
+def test_workers_end_with_their_parent(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        textwrap.dedent("""
+            import os, time
+            import steinbox as sb
+            def log_prob(x):
+                open(f"worker-{os.getpid()}", "w").close()
+                time.sleep(0.01)
+                return -float(x @ x)
+            if __name__ == "__main__":
+                sb.sample(log_prob, sb.Gaussian([0.0], std=3.0), max_evals=100_000, executor=2)
+        """)
+    )
+    parent = subprocess.Popen([sys.executable, script], cwd=tmp_path)
+    deadline = time.monotonic() + 60
+    while len(list(tmp_path.glob("worker-*"))) < 2 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    parent.kill()
+    parent.wait()
+    workers = [int(path.name.removeprefix("worker-")) for path in tmp_path.glob("worker-*")]
+    assert len(workers) == 2
+    alive = [psutil.Process(pid) for pid in workers if psutil.pid_exists(pid)]
+    assert not psutil.wait_procs(alive, timeout=20)[1]
+
+
+def test_a_generator_that_is_already_given_is_left_alone():
+    mine = np.random.default_rng(0)
+    state = mine.bit_generator.state
+    run(functools.partial(noisy, rng=mine), max_evals=60)
+    assert mine.bit_generator.state != state
+
+
+def test_threads_of_any_kind_share_the_function():
+    lock, calls = threading.Lock(), []
+
+    def counted(x):
+        with lock:
+            calls.append(1)
+        return normal(x)
+
+    with multiprocessing.pool.ThreadPool(2) as pool:
+        run(counted, executor=pool)
+    assert len(calls) == 200
+
+
+def test_who_is_faster_does_not_decide_what_is_hopeless():
+    def first_is_slow(x):
+        if x[0] == first:
+            time.sleep(0.3)
+            return normal(x)
+        raise ValueError("not here")
+
+    first = START.sample(20, np.random.default_rng(1))[0, 0]
+    for executor in (None, 2):
+        with pytest.raises(RuntimeError, match="at least 2 are needed"):  # not a bug, but nothing to go on with
+            run(first_is_slow, executor=executor, max_failure_rate=1.0)
+
+
 def test_ctrl_c_gives_what_was_paid_for():
     """The parent is interrupted, as a terminal does it, while a worker sleeps."""
 
@@ -350,6 +442,8 @@ def test_ctrl_c_gives_what_was_paid_for():
     [
         ({"executor": 0}, ValueError, "at least 1 process, got 0"),
         ({"executor": True}, TypeError, "got bool"),
+        ({"executor": MapOnly(), "timeout": 1.0}, ValueError, "a pool that has only `map`"),
+        ({"executor": 1, "timeout": "5"}, ValueError, "expected timeout to be a positive number of seconds, got '5'"),
         ({"executor": "all"}, TypeError, "expected executor to be a number of processes"),
         ({"timeout": 1.0}, ValueError, "timeout= needs a process that can be stopped"),
         ({"executor": 1, "timeout": -1.0}, ValueError, "expected timeout to be a positive number"),

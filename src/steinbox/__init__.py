@@ -4,7 +4,7 @@ from steinbox import bandwidth, baselines, coordinates, datasets, kernels, optim
 from steinbox.annealing import Schedule
 from steinbox.checkpoint import Checkpoint, CheckpointError, CheckpointWarning
 from steinbox.discrepancies import black_box_weights, gf_ksd, goodness_of_fit, ksd, mmd, thin
-from steinbox.evaluate import Archive, TargetError
+from steinbox.evaluate import Archive, TargetError, WorkersLostError
 from steinbox.gaussian import Gaussian
 from steinbox.mixtures import GaussianMixture
 from steinbox.result import Result
@@ -33,6 +33,7 @@ __all__ = [
     "Schedule",
     "Status",
     "TargetError",
+    "WorkersLostError",
     "bandwidth",
     "baselines",
     "black_box_weights",

@@ -6,16 +6,20 @@ import hashlib
 import io
 import json
 import os
+import shutil
 import time
 import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, is_dataclass
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
 
+from steinbox.checks import require_number
 from steinbox.evaluate import Account, Archive
 from steinbox.packing import pack, unpack
 from steinbox.types import Array
@@ -57,6 +61,9 @@ class Checkpoint:
     path: str | Path
     seconds: float = 0.0
 
+    def __post_init__(self) -> None:
+        require_number("seconds", self.seconds)
+
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
@@ -75,7 +82,7 @@ class Journal:
     """The checkpoint of one run, held by it alone: ``with Journal(checkpoint) as journal``."""
 
     def __init__(self, checkpoint: Checkpoint) -> None:
-        self._path = Path(checkpoint.path).absolute()
+        self._path = Path(checkpoint.path).expanduser().absolute()
         self._seconds = checkpoint.seconds
         self._written, self._cost = -np.inf, 0.0
         self._last: Callable[[], Snapshot] | None = None
@@ -98,7 +105,14 @@ class Journal:
     def __enter__(self) -> Self:
         if not self._path.parent.is_dir():
             raise CheckpointError(f"there is no folder {self._path.parent} for the checkpoint")
-        self._lock = _locked(self._lock_path) if fcntl is not None else None
+        if self._path.is_dir():
+            raise CheckpointError(f"expected the checkpoint to be a file, {self._path} is a folder")
+        try:
+            self._lock = _locked(self._lock_path) if fcntl is not None else None
+        except OSError as error:
+            raise CheckpointError(f"no checkpoint can be written to {self._path.parent}: {error}") from None
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=partial(_let_go, weakref.ref(self)))
         return self
 
     def __exit__(
@@ -112,7 +126,7 @@ class Journal:
     def load(self, allowed: tuple[str, ...]) -> Snapshot | None:
         """The last good snapshot, or nothing if there is none yet."""
         damages = []
-        for path in (self._path, self._previous):
+        for path in (self._path, self._previous) if self._path.exists() else ():
             try:
                 snapshot = _decode(path.read_bytes(), allowed)
             except FileNotFoundError:
@@ -125,7 +139,7 @@ class Journal:
                 self._warn(f"{damages[0]}; going on from the checkpoint before it.")
             return snapshot
         if damages:
-            raise CheckpointError(f"{' and '.join(damages)}; delete what is there to start anew")
+            raise CheckpointError(f"{' and '.join(damages)}; delete {self._path.name} to start anew")
         return None
 
     def keep(self, take: Callable[[], Snapshot]) -> None:
@@ -153,7 +167,7 @@ class Journal:
             file.flush()
             os.fsync(file.fileno())
         if self._is_good:
-            self._path.replace(self._previous)
+            _link(self._path, self._previous)
         self._partial.replace(self._path)
         self._is_good = True
         _sync_folder(self._path.parent)
@@ -220,9 +234,31 @@ def _decode(data: bytes, allowed: tuple[str, ...]) -> Snapshot:
         account, archive, state, trace = (
             unpack(header[key], arrays, allowed) for key in ("account", "archive", "state", "trace")
         )
-        return Snapshot(header["problem"], header["seed"], header["generator"], account, archive, state, _rows(trace))
+        if not (isinstance(account, Account) and isinstance(archive, Archive) and is_dataclass(state)):
+            raise ValueError("it holds no state of a run")
+        problem, seed, generator = dict(header["problem"]), int(header["seed"]), dict(header["generator"])
+        return Snapshot(problem, seed, generator, account, archive, state, _rows(trace))
     except Exception as error:
         raise _DamagedError(f"cannot be read ({error})") from error
+
+
+def _link(path: Path, other: Path) -> None:
+    """Make the other name stand for the same file, so that neither is ever missing."""
+    between = other.with_name(f"{other.name}.partial")
+    between.unlink(missing_ok=True)
+    try:
+        between.hardlink_to(path)
+    except OSError:  # a file system without links
+        shutil.copyfile(path, between)
+    between.replace(other)
+
+
+def _let_go(journal: weakref.ref[Journal]) -> None:
+    """In a forked process: the lock is the parent's, and must not outlive it."""
+    held = journal()
+    if held is not None and held._lock is not None:
+        os.close(held._lock)
+        held._lock = None
 
 
 def _columns(trace: tuple[Mapping[str, float], ...]) -> dict[str, Array]:
@@ -235,9 +271,16 @@ def _rows(columns: Mapping[str, Array]) -> tuple[dict[str, float], ...]:
 
 def differences(stored: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
     """What two descriptions of a problem disagree about, in words; empty if nothing."""
-    asked = json.loads(json.dumps(asked))
-    keys = [key for key in {**stored, **asked} if stored.get(key) != asked.get(key)]
-    return "; ".join(f"{key} was {stored.get(key)!r} and is {asked.get(key)!r}" for key in keys)
+    return "; ".join(_differences(stored, json.loads(json.dumps(asked))))
+
+
+def _differences(stored: Mapping[str, Any], asked: Mapping[str, Any]) -> Iterator[str]:
+    for key in {**stored, **asked}:
+        before, now = stored.get(key), asked.get(key)
+        if isinstance(before, dict) and isinstance(now, dict) and before.get("name") == now.get("name"):
+            yield from (f"{key}: {each}" for each in _differences(before, now))
+        elif before != now:
+            yield f"{key} was {before!r} and is {now!r}"
 
 
 def _locked(path: Path) -> int:

@@ -21,17 +21,20 @@ def require_count(name: str, value: object, smallest: int = 1) -> None:
         raise ValueError(f"expected {name} to be a whole number of at least {smallest}, got {value!r}")
 
 
+def is_number(value: object) -> bool:
+    """Whether the value is a real number; True and False are none."""
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+
+
 def require_number(name: str, value: object, smallest: float = 0.0) -> None:
     """Refuse what is not a finite number of at least ``smallest``."""
-    is_number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    if not (is_number and smallest <= value < np.inf):  # type: ignore[operator]
+    if not (is_number(value) and smallest <= value < np.inf):  # type: ignore[operator]
         raise ValueError(f"expected {name} to be a finite number of at least {smallest:g}, got {value!r}")
 
 
 def whole_number(name: str, value: object, smallest: int) -> int:
-    """The value as an integer, or a ValueError in words; 2e4 is one."""
+    """The value as an integer, or a ValueError in words; 2e4 is one, a common way to write a budget."""
     if isinstance(value, float) and value.is_integer():
-        value = int(value)  # 2e4 is a common way to write a budget
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < smallest:
-        raise ValueError(f"expected {name} to be a whole number of at least {smallest}, got {value!r}")
-    return int(value)
+        value = int(value)
+    require_count(name, value, smallest)
+    return int(value)  # type: ignore[call-overload, no-any-return]

@@ -116,7 +116,7 @@ def sample(
         retries=retries,
         max_failure_rate=max_failure_rate,
         noise=noise,
-        archive=None if archive is None else _loaded(archive).archive,
+        archive=None if archive is None else _archive(archive),
         checkpoint=checkpoint,
         seed=seed,
         progress=progress,
@@ -179,8 +179,8 @@ def _run(*arguments: Any, **settings: Any) -> sb.Result:
         for note in getattr(error, "__notes__", ()):
             _err.print(note, markup=False, highlight=False, soft_wrap=True)
         _fail(str(error))
-    except (ImportError, TypeError, ValueError) as error:
-        _fail(str(error))
+    except (ImportError, OSError, RuntimeError, TypeError, ValueError) as error:
+        _fail(str(error).replace("give executor=", "give --workers ").replace("executor=2", "--workers 2"))
 
 
 def _loaded(path: Path) -> sb.Result:
@@ -190,6 +190,14 @@ def _loaded(path: Path) -> sb.Result:
         _fail(f"there is no file {path}")
     except ValueError as error:
         _fail(str(error))
+
+
+def _archive(path: Path) -> sb.Archive:
+    """Of a saved result, or saved by itself."""
+    try:
+        return sb.Archive.load(path)
+    except (FileNotFoundError, ValueError):
+        return _loaded(path).archive
 
 
 def _require_writable(path: Path) -> None:
@@ -220,18 +228,23 @@ def _load(model: str) -> tuple[ModuleType, Any]:
 
 
 def _execute(path: Path) -> ModuleType:
-    """Import the file as Python would: its folder can be imported from, and its classes can be pickled."""
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    """Import the file under a name of its own; its folder can be imported from, and workers are sent its content."""
+    name = f"steinbox_model_{path.stem.replace('.', '_')}"
+    spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         _fail(f"expected a Python file, got {path}")
     sys.path.insert(0, str(path.parent.resolve()))
     module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
+    sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
     except Exception as error:
         _show_user_traceback(error)
         _fail(f"{path} could not be loaded")
+    if importlib.util.find_spec("cloudpickle"):
+        import cloudpickle
+
+        cloudpickle.register_pickle_by_value(module)
     return module
 
 

@@ -134,6 +134,8 @@ def _checked_particles(initial: object) -> Array:
     expected = (
         "expected `initial` to be sb.Gaussian(...), a scipy.stats distribution, a list of them, or an (n, d) array"
     )
+    if initial is None:
+        raise ValueError(f"{expected}; got None, which needs finite bounds for every parameter")
     try:
         particles = np.array(initial, dtype=np.float64, order="C")
     except (TypeError, ValueError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, TypeAlias
@@ -72,7 +72,7 @@ class Journey:
     """How far a run has come: the sampler's state and what was seen on the way."""
 
     state: Any
-    trace: tuple[Info, ...] = ()
+    trace: Sequence[Info] = ()
 
 
 Keep: TypeAlias = Callable[[Journey], object]
@@ -110,7 +110,7 @@ def run(
                 break
             state, info = sampler.tell(state, points, evaluation, rng)
             trace.append(info)
-            keep(Journey(state, tuple(trace)))
+            keep(Journey(state, trace))
             status = _reason_to_stop(sampler, state, evaluator)
             iteration = Iteration(
                 index=len(trace) - 1,
@@ -125,7 +125,8 @@ def run(
         except tuple(_STATUS_OF) as stop:
             if len(trace) < (2 if isinstance(stop, CallbackError) else 1):
                 raise
-            status, reason = _STATUS_OF[type(stop)], str(stop)
+            status = next(status for kind, status in _STATUS_OF.items() if isinstance(stop, kind))
+            reason = str(stop)
     return Outcome(show(sampler.draws(state)), tuple(trace), status, reason)
 
 

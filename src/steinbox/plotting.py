@@ -48,20 +48,23 @@ def plot_particles(result: Result, *, log_prob: Callable[[Array], Any] | None = 
 
 def _plane(axes: Axes, result: Result, log_prob: Callable[[Array], Any] | None) -> None:
     if log_prob is not None:
-        _contours(axes, result.particles, log_prob)
+        _contours(axes, result, log_prob)
     _scatter(axes, result, 0, 1, size=14)
     axes.set(xlabel=_plain(result.names[0]), ylabel=_plain(result.names[1]))
     axes.set_title(f"{len(result.particles)} particles, {result.num_evals:,} evaluations", fontsize=10)
 
 
-def _contours(axes: Axes, particles: Array, log_prob: Callable[[Array], Any]) -> None:
+def _contours(axes: Axes, result: Result, log_prob: Callable[[Array], Any]) -> None:
     """Filled contours of the density, at the highest-density regions of half to 99% of what is shown."""
-    low, high = particles.min(axis=0), particles.max(axis=0)
+    low, high = result.particles.min(axis=0), result.particles.max(axis=0)
     margin = 0.15 * (high - low)
     first, second = (np.linspace(a, b, 200) for a, b in zip(low - margin, high + margin, strict=True))
     grid = np.stack(np.meshgrid(first, second), axis=-1)
-    values = np.asarray(log_prob(grid.reshape(-1, 2)), dtype=np.float64).reshape(grid.shape[:2])
-    density = np.exp(values - values.max())
+    points = grid.reshape(-1, 2)
+    inside = np.full(len(points), True) if result.bounds is None else result.bounds.inside(points)
+    values = np.full(len(points), -np.inf)
+    values[inside] = np.nan_to_num(np.asarray(log_prob(points[inside]), dtype=np.float64), nan=-np.inf)
+    density = np.exp(values - values.max()).reshape(grid.shape[:2])
     ordered = np.sort(density.ravel())[::-1]
     mass = np.cumsum(ordered) / ordered.sum()
     levels = [ordered[np.searchsorted(mass, part)] for part in (0.99, 0.95, 0.8, 0.5)]

@@ -77,19 +77,27 @@ class Result:
 
     @property
     def mean(self) -> Array:
-        """The weighted mean of the particles."""
-        return self.weights @ self.particles
+        """The weighted mean of the particles; of an angle, the direction of the mean on the circle."""
+        return self._wrapped(self.weights @ self._unwrapped)
 
     @property
     def cov(self) -> Array:
-        """The weighted covariance of the particles."""
-        centred = self.particles - self.mean
+        """The weighted covariance of the particles; angles are measured from their mean direction."""
+        centred = self._unwrapped - self.weights @ self._unwrapped
         return np.asarray((centred * self.weights[:, None]).T @ centred)
 
     def summary(self) -> Summary:
-        """Mean, standard deviation and quantiles of every parameter; print it."""
-        quantiles = np.quantile(self.particles, _QUANTILES, axis=0, weights=self.weights, method="inverted_cdf")
-        return Summary(self.names, self.mean, np.sqrt(np.diag(self.cov)), np.asarray(quantiles))
+        """Mean, standard deviation and quantiles of every parameter; those of an angle go around from its mean."""
+        quantiles = np.quantile(self._unwrapped, _QUANTILES, axis=0, weights=self.weights, method="inverted_cdf")
+        return Summary(self.names, self.mean, np.sqrt(np.diag(self.cov)), self._wrapped(np.asarray(quantiles)))
+
+    @property
+    def _unwrapped(self) -> Array:
+        """The particles with every angle within half a turn of its mean direction."""
+        return self.particles if self.bounds is None else self.bounds.unwrapped(self.particles, self.weights)
+
+    def _wrapped(self, x: Array) -> Array:
+        return x if self.bounds is None else self.bounds.wrapped(x)
 
     def diagnostics(self) -> Diagnostics:
         """How good the particles are, judged from their log-densities alone: no evaluation is paid. Print it.

@@ -52,7 +52,10 @@ def resumed(
         evaluator.take_up(stored.account, stored.archive, is_noisy=is_noisy)
     except ValueError as error:
         raise CheckpointError(f"the checkpoint is of another run: {error}") from None
-    rng.bit_generator.state = stored.generator
+    try:
+        rng.bit_generator.state = stored.generator
+    except (TypeError, ValueError, KeyError) as error:
+        raise CheckpointError(f"the checkpoint holds no state of a random generator: {error}") from None
     return Journey(stored.state, stored.trace)
 
 
@@ -60,13 +63,15 @@ def keeper(
     journal: Journal | NoJournal, problem: Mapping[str, Any], seed: int, evaluator: Evaluator, rng: np.random.Generator
 ) -> Keep:
     """What the loop calls after each iteration: it notes the moment, and writes when it is time."""
+    if isinstance(journal, NoJournal):
+        return lambda journey: None
 
     def keep(journey: Journey) -> None:
-        generator, account = rng.bit_generator.state, evaluator.account
+        generator, account, num_done = rng.bit_generator.state, evaluator.account, len(journey.trace)
 
         def take() -> Snapshot:
             archive = evaluator.archive.first(account.num_archived)
-            return Snapshot(problem, seed, generator, account, archive, journey.state, journey.trace)
+            return Snapshot(problem, seed, generator, account, archive, journey.state, tuple(journey.trace[:num_done]))
 
         journal.keep(take)
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from steinbox.checkpoint import Checkpoint
-from steinbox.checks import whole_number
+from steinbox.checks import is_number, whole_number
 from steinbox.doubts import doubts
 from steinbox.evaluate import Archive, Calls, Evaluator, as_workers
 from steinbox.loop import Callback, Journey, run
@@ -205,17 +205,20 @@ def _told_of(noise: float | bool | None, method: Any) -> Any:
 
 
 def _check_tolerance(timeout: float | None, max_failure_rate: float) -> None:
-    if timeout is not None and not timeout > 0:
+    if timeout is not None and not (is_number(timeout) and timeout > 0):
         raise ValueError(f"expected timeout to be a positive number of seconds, got {timeout!r}")
-    if not 0 <= max_failure_rate <= 1:
+    if not (is_number(max_failure_rate) and 0 <= max_failure_rate <= 1):
         raise ValueError(f"expected max_failure_rate between 0 and 1, got {max_failure_rate!r}")
 
 
 def _takes_rng(log_prob: Callable[..., Any]) -> bool:
+    """Whether there is a parameter ``rng`` that nobody has given a value yet."""
     try:
-        return "rng" in inspect.signature(log_prob).parameters
+        rng = inspect.signature(log_prob).parameters.get("rng")
     except (TypeError, ValueError):  # some compiled functions have no signature
         return False
+    by_name = rng is not None and rng.kind in (rng.KEYWORD_ONLY, rng.POSITIONAL_OR_KEYWORD)
+    return rng is not None and by_name and rng.default in (None, rng.empty)
 
 
 def _checked_names(names: Sequence[str] | None, dimension: int) -> tuple[str, ...]:
@@ -242,4 +245,7 @@ def _describe(value: object) -> Any:
         return [_describe(item) for item in value]
     if isinstance(value, np.ndarray):
         return value.tolist()
-    return repr(value)
+    if callable(value) and hasattr(value, "__qualname__"):
+        return f"{value.__module__}.{value.__qualname__}"
+    text = repr(value)
+    return f"{type(value).__module__}.{type(value).__qualname__}" if " at 0x" in text else text

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
 
 import numpy as np
+from scipy.special import logsumexp
 
 from steinbox.checks import whole_number
 from steinbox.evaluate import Archive
@@ -15,6 +18,7 @@ from steinbox.types import Array
 
 DEFAULT_PARTICLES = 200
 _MOST_ROUNDS = 200
+_MOST_TURNED = 3  # angles around which the initial distribution is wrapped exactly
 
 
 def start(
@@ -49,7 +53,9 @@ def known(archive: Archive, transform: Transform, bounds: Bounds | None, dimensi
         raise ValueError(f"expected an archive of points in {dimension} dimensions, got {archive!r}")
     inside = np.isfinite(archive.points).all(axis=1) if bounds is None else bounds.inside(archive.points)
     points = transform.to_free(archive.points[inside], np.random.default_rng(0))
-    return points, archive.log_prob[inside] + transform.log_volume(points)
+    log_prob = archive.log_prob[inside] + transform.log_volume(points)
+    usable = np.isfinite(points).all(axis=1) & ~np.isnan(log_prob) & (log_prob < np.inf)
+    return points[usable], log_prob[usable]
 
 
 def in_user_units(draws: Draws, transform: Transform) -> Draws:
@@ -84,10 +90,31 @@ class FreeInitial:
         )
 
     def log_prob(self, x: Array) -> Array:
-        return np.asarray(self.initial.log_prob(self.bounds.to_user(x)) + self.bounds.log_volume(x))
+        log_terms = np.array([self.initial.log_prob(turned) for turned in self._turns(self.bounds.to_user(x))])
+        return np.asarray(logsumexp(log_terms, axis=0) + self.bounds.log_volume(x))
 
     def score(self, x: Array) -> Array:
-        return self.bounds.free_score(self.initial.score(self.bounds.to_user(x)), x)
+        turns = self._turns(self.bounds.to_user(x))
+        log_terms = np.array([self.initial.log_prob(turned) for turned in turns])
+        scores = np.array([self.initial.score(turned) for turned in turns])
+        shares = np.exp(log_terms - logsumexp(log_terms, axis=0))
+        return self.bounds.free_score(np.einsum("kn,knd->nd", shares, scores), x)
+
+    def _turns(self, x: Array) -> list[Array]:
+        """The points with angles as near as can be to the middle of the distribution, and a turn further and back."""
+        widths = [each.high - each.low if isinstance(each, Periodic) else 0.0 for each in self.bounds.parameters]
+        angles = [k for k, width in enumerate(widths) if width]
+        near = x.copy()
+        for k in angles:
+            near[:, k] += widths[k] * np.round((self._middle[k] - x[:, k]) / widths[k])
+        turned = angles[:_MOST_TURNED]
+        turns = np.zeros((3 ** len(turned), len(widths)))
+        turns[:, turned] = np.array(list(product((-1, 0, 1), repeat=len(turned)))).reshape(len(turns), -1)
+        return [near + turn * widths for turn in turns]
+
+    @cached_property
+    def _middle(self) -> Array:
+        return np.asarray(np.median(self.initial.sample(1000, np.random.default_rng(0)), axis=0))
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.special import expit, log_expit, logit
+from scipy.special import expit, log_expit
 
 from steinbox.types import Array, Mask
 
@@ -29,7 +29,7 @@ class Parameter(Protocol):
         ...
 
     def to_user(self, z: Array) -> Array:
-        """The parameter, (n,); never a bound itself."""
+        """The parameter, (n,); never a bound itself (an angle may be the lower one)."""
         ...
 
     def to_free(self, x: Array, rng: np.random.Generator) -> Array:
@@ -116,12 +116,11 @@ class Between:
     num_free: int = 1
 
     def to_user(self, z: Array) -> Array:
-        share = expit(z[:, 0])
-        x = (1 - share) * self.low + share * self.high
+        x = expit(-z[:, 0]) * self.low + expit(z[:, 0]) * self.high  # exact near a bound that is zero
         return np.clip(x, np.nextafter(self.low, np.inf), np.nextafter(self.high, -np.inf))
 
     def to_free(self, x: Array, rng: np.random.Generator) -> Array:
-        return np.asarray(logit((x - self.low) / (self.high - self.low)))[:, None]
+        return np.asarray(np.log(x - self.low) - np.log(self.high - x))[:, None]
 
     def slope(self, z: Array) -> Array:
         return np.asarray((self.high - self.low) * expit(z) * expit(-z))
@@ -175,7 +174,18 @@ class Periodic:
         return np.negative(z)
 
     def inside(self, x: Array) -> Mask:
-        return np.asarray((self.low <= x) & (x < self.high))
+        return np.isfinite(x)  # any angle is one
+
+    def wrapped(self, x: Array) -> Array:
+        """The same angles, from low to high."""
+        return np.asarray(self.low + (x - self.low) % (self.high - self.low))
+
+    def unwrapped(self, x: Array, weights: Array) -> Array:
+        """The same angles, each within half a turn of their mean direction."""
+        turn = self.high - self.low
+        direction = np.angle(weights @ np.exp(2j * np.pi * (x - self.low) / turn))
+        mean = self.low + turn * direction / (2 * np.pi)
+        return np.asarray(mean + (x - mean + turn / 2) % turn - turn / 2)
 
 
 class Transform(Protocol):
@@ -246,6 +256,22 @@ class Bounds:
         """Which points are possible."""
         return np.asarray(np.all([each.inside(x[:, k]) for k, each in enumerate(self.parameters)], axis=0))
 
+    def unwrapped(self, x: Array, weights: Array) -> Array:
+        """The points with every angle within half a turn of its mean direction."""
+        columns = [
+            each.unwrapped(x[:, k], weights) if isinstance(each, Periodic) else x[:, k]
+            for k, each in enumerate(self.parameters)
+        ]
+        return np.column_stack(columns)
+
+    def wrapped(self, x: Array) -> Array:
+        """Points, or one point, with every angle from low to high."""
+        result = x.copy()
+        for k, each in enumerate(self.parameters):
+            if isinstance(each, Periodic):
+                result[..., k] = each.wrapped(x[..., k])
+        return result
+
     def to_json(self) -> list[Any]:
         """What :func:`as_bounds` understands, once JSON has held it."""
         return [_entry(parameter) for parameter in self.parameters]
@@ -293,6 +319,8 @@ def _parameter(entry: object) -> Parameter:
         raise TypeError(f"expected bounds of the form {forms} for each parameter, got {entry!r}") from None
     if not low < high or low == np.inf or high == -np.inf or (periodic and not np.isfinite(high - low)):
         raise ValueError(f"expected bounds with low < high{', both finite' if periodic else ''}, got {entry!r}")
+    if (np.isfinite(low) and np.isfinite(high)) and not np.nextafter(low, high) < np.nextafter(high, low) < low + 1e300:
+        raise ValueError(f"expected bounds with numbers between them, and less than 1e300 apart, got {entry!r}")
     if periodic:
         return Periodic(low, high)
     if np.isfinite(low) and np.isfinite(high):

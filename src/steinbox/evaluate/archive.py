@@ -30,6 +30,8 @@ class Archive:
     seconds: Array
 
     def __post_init__(self) -> None:
+        for name in ("points", "log_prob", "seconds"):
+            object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=np.float64))
         num_points = len(self.log_prob)
         if np.ndim(self.points) != 2 or len(self.points) != num_points or np.shape(self.seconds) != (num_points,):
             raise ValueError(

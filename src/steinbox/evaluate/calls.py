@@ -16,6 +16,7 @@ from steinbox.types import Array, IntegerArray
 
 Function: TypeAlias = Callable[..., Any]
 
+_LONGEST = 1000  # characters of a message; a traceback may have ten times as many
 _OURS = tuple(str(Path(__file__).parents[1] / room) for room in ("evaluate", "adapters"))
 
 
@@ -109,7 +110,7 @@ class Calls:
             with np.errstate(all="ignore"):
                 result: object = function(points.copy(), **random)
             return result
-        except Exception as error:  # the user's code may raise anything; it is reported, not hidden
+        except (Exception, SystemExit) as error:  # the user's code may raise anything; it is reported, not hidden
             return _fault(error)
 
     def _generators(self, numbers: Any, attempt: int) -> Any:
@@ -173,7 +174,8 @@ def _guarded(judge: Callable[[object], tuple[Any, Fault | None]], outcome: objec
     try:
         return judge(outcome)
     except Exception as error:
-        return value, Fault(FaultKind.NO_NUMBER, f"{type(error).__name__} while reading what was returned")
+        came = f"{type(outcome).__name__} was returned, expected numbers"
+        return value, Fault(FaultKind.NO_NUMBER, f"{came}; {type(error).__name__} while reading what was returned")
 
 
 def _judge_value(outcome: object) -> tuple[float, Fault | None]:
@@ -202,14 +204,15 @@ def _judge_score(outcome: object, dimension: int) -> tuple[Array, Fault | None]:
     return score, fault
 
 
-def _fault(error: Exception) -> Fault:
+def _fault(error: BaseException) -> Fault:
     """What was raised, the deepest line of the user's own file on the way there, and their part of the traceback."""
     report = traceback.TracebackException.from_exception(error)  # reads its message safely
     frames = [frame for frame in report.stack if not frame.filename.startswith(_OURS)]
     theirs = [frame for frame in frames if frame.filename == frames[0].filename]
     where = f" (line {theirs[-1].lineno} of {theirs[-1].filename})" if theirs else ""
     text = "".join([*traceback.format_list(frames), *report.format_exception_only()])
-    return Fault(FaultKind.EXCEPTION, f"{type(error).__name__}: {report}{where}", text.rstrip())
+    message = f"{type(error).__name__}: {str(report)[:_LONGEST]}{where}"
+    return Fault(FaultKind.EXCEPTION, message, text.rstrip()[-10 * _LONGEST :])
 
 
 def _show(outcome: object) -> str:

@@ -27,6 +27,7 @@ class Dispatcher:
 
     def __init__(self, workers: Workers, *, vectorized: bool) -> None:
         self._workers = workers
+        self._longest_block = min(_BLOCK_SECONDS, workers.longest_block)
         self._vectorized = vectorized
         self._seconds_per_point: float | None = None
 
@@ -65,7 +66,7 @@ class Dispatcher:
             return -(-num_points // self._workers.num_workers)
         if self._seconds_per_point is None:
             return 1
-        wanted = int(_BLOCK_SECONDS / max(self._seconds_per_point, 1e-9))
+        wanted = int(self._longest_block / max(self._seconds_per_point, 1e-9))
         return max(1, min(wanted, -(-num_left // (2 * self._workers.num_workers))))
 
     def _learn(self, values: Values) -> None:

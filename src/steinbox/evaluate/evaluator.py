@@ -85,6 +85,7 @@ class Evaluator:
         self.failures: Mapping[str, Failure] = {}
         self._recent: deque[bool] = deque(maxlen=_WINDOW)
         self._archived: list[Archive] = []
+        self._num_archived = 0
         self._probe: Probe | None = None
 
     @property
@@ -112,23 +113,24 @@ class Evaluator:
     @property
     def account(self) -> Account:
         """What was done so far."""
-        num_archived = sum(map(len, self._archived))
-        return Account(self.num_evals, num_archived, dict(self.failures), tuple(self._recent), self._probe)
+        return Account(self.num_evals, self._num_archived, dict(self.failures), tuple(self._recent), self._probe)
 
     def take_up(self, account: Account, archive: Archive, *, is_noisy: bool = False) -> None:
         """Go on from there, if the function is still the same; a noisy one cannot be asked."""
         if account.probe is not None and not is_noisy:
             self._require_the_same(account.probe)
         self.num_evals, self.failures, self._probe = account.num_evals, account.failures, account.probe
-        self._archived = [archive]
+        self._archived, self._num_archived = [archive], len(archive)
         self._recent.extend(account.recent)
         if self.fails_too_often:  # what stopped the run then may have been mended
             self._recent.clear()
 
     def _require_the_same(self, probe: Probe) -> None:
         ((_, values),) = self._dispatch(Block(probe.point[None], np.array([probe.number])))
-        now = float(values.log_prob[0])
-        if not np.isclose(now, probe.log_prob, rtol=1e-6, atol=1e-9):
+        now, fault = float(values.log_prob[0]), values.faults[0]
+        if fault is not None:
+            raise _target_error(f"the first evaluation after the checkpoint failed {_first(probe.point, fault)}", fault)
+        if not np.isclose(now, probe.log_prob, rtol=1e-10, atol=1e-8):
             raise ValueError(
                 f"log_prob at x = {probe.point.tolist()} was {probe.log_prob} and is {now} now: it is another one, or "
                 "a noisy one that does not say so (give it a parameter `rng`, or say noise=)"
@@ -151,16 +153,11 @@ class Evaluator:
 
     def _stop_if_hopeless(self, batch: _Batch) -> None:
         """Turn a start at which nothing works into an error that shows the user's own."""
-        if self.num_evals > 0 or not batch.failed.any() or (batch.done & ~batch.failed).any():
-            return
-        if batch.failed.sum() < min(_HOPELESS, len(batch.failed)):
-            return
-        row, fault = batch.first_fault
-        failure = Failure(1, tuple(batch.block.points[row].tolist()), fault.message)
-        error = TargetError(f"all {batch.done.sum()} evaluations so far failed; the first one {failure}")
-        if fault.traceback:
-            error.add_note(f"The traceback of log_prob:\n{fault.traceback}")
-        raise error
+        first = batch.failed[:_HOPELESS]
+        if self.num_evals == 0 and first.all():
+            fault = batch.faults[0]
+            where = _first(batch.block.points[0], fault)
+            raise _target_error(f"the first {len(first)} evaluations all failed, the first of them {where}", fault)
 
     def _record(self, batch: _Batch) -> None:
         """Keep what is done, in the order of the points, whatever came first."""
@@ -170,6 +167,7 @@ class Evaluator:
             if fault is not None:
                 self.failures = with_fault(self.failures, batch.block.points[row], fault)
         worked = batch.done & ~batch.failed
+        self._num_archived += int(worked.sum())
         if self._probe is None and np.isfinite(batch.log_prob[worked]).any():
             row = int(np.flatnonzero(worked & np.isfinite(batch.log_prob))[0])
             self._probe = Probe(batch.block.points[row], int(batch.block.numbers[row]), float(batch.log_prob[row]))
@@ -195,7 +193,13 @@ class _Batch:
         for row, fault in zip(rows, values.faults, strict=True):
             self.faults[row], self.failed[row] = fault, fault is not None
 
-    @property
-    def first_fault(self) -> tuple[int, Fault]:
-        """The first row that failed, and how."""
-        return next((row, fault) for row, fault in enumerate(self.faults) if fault is not None)
+
+def _first(point: Array, fault: Fault | None) -> Failure:
+    return Failure(1, tuple(point.tolist()), "" if fault is None else fault.message)
+
+
+def _target_error(message: str, fault: Fault | None) -> TargetError:
+    error = TargetError(message)
+    if fault is not None and fault.traceback:
+        error.add_note(f"The traceback of log_prob:\n{fault.traceback}")
+    return error

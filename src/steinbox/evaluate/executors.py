@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from steinbox.evaluate.calls import Calls
 from steinbox.evaluate.futures import Mapped, from_dask, from_executor, from_pool, size_of
 from steinbox.evaluate.processes import Processes
@@ -14,10 +16,10 @@ def as_workers(executor: object, calls: Calls, timeout: float | None) -> Workers
         if timeout is not None:
             raise ValueError("timeout= needs a process that can be stopped: give executor=1, or more")
         return Here(calls)
-    if isinstance(executor, int) and not isinstance(executor, bool):
+    if isinstance(executor, int | np.integer) and not isinstance(executor, bool):
         if executor < 1:
             raise ValueError(f"expected executor to be at least 1 process, got {executor}")
-        return Processes(calls, executor, timeout)
+        return Processes(calls, int(executor), timeout)
     if hasattr(executor, "scatter") and hasattr(executor, "scheduler_info"):
         return from_dask(executor, calls, timeout)
     if hasattr(executor, "submit"):
@@ -25,6 +27,8 @@ def as_workers(executor: object, calls: Calls, timeout: float | None) -> Workers
     if hasattr(executor, "apply_async"):
         return from_pool(executor, calls, timeout)
     if hasattr(executor, "map"):
+        if timeout is not None:
+            raise ValueError("timeout= cannot be kept by a pool that has only `map`: give executor=2, or more")
         return Mapped(calls, executor, size_of(executor))
     raise TypeError(
         "expected executor to be a number of processes, a concurrent.futures executor, a dask.distributed Client, or a "

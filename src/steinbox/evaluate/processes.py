@@ -35,6 +35,7 @@ class Processes:
     def __init__(self, calls: Calls, num_workers: int, timeout: float | None) -> None:
         self._payload = payload_of(calls)
         self._timeout = timeout
+        self.longest_block = float("inf") if timeout is None else timeout / 4
         self._num_stillborn = 0
         self.num_workers = num_workers
         threads = str(max(1, (os.cpu_count() or 1) // num_workers))
@@ -55,7 +56,7 @@ class Processes:
             process.future = Future()
             process.future.set_exception(error)
         if self._timeout is not None:
-            process.deadline = time.monotonic() + self._timeout
+            process.deadline = time.monotonic() + self._timeout + (0.5 if len(block.points) > 1 else 0.0)
 
     def collect(self) -> list[Finished]:
         busy = [process for process in self._processes if process.future is not None]

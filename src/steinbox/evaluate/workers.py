@@ -12,7 +12,7 @@ Finished: TypeAlias = tuple[Block, Values | Fault]
 
 
 class WorkersLostError(RuntimeError):
-    """The user's executor is broken and cannot run anything any more."""
+    """There is nobody left who could evaluate anything."""
 
 
 class Workers(Protocol):
@@ -26,6 +26,11 @@ class Workers(Protocol):
     @property
     def num_free(self) -> int:
         """How many blocks can be submitted now."""
+        ...
+
+    @property
+    def longest_block(self) -> float:
+        """Seconds that a block may be expected to take, short against a time-out."""
         ...
 
     def submit(self, block: Block) -> None:
@@ -51,6 +56,7 @@ class Here:
 
     calls: Calls
     num_workers: int = 1
+    longest_block: float = float("inf")
     _waiting: list[Block] = field(default_factory=list)
 
     @property
