@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib.metadata
 import inspect
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, closing
-from dataclasses import fields, is_dataclass, replace
+from contextlib import closing
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,13 +17,13 @@ from steinbox.checkpoint import Checkpoint
 from steinbox.checks import is_number, whole_number
 from steinbox.doubts import doubts
 from steinbox.evaluate import Archive, Calls, Evaluator, as_workers
-from steinbox.loop import Callback, Journey, run
+from steinbox.loop import Callback, Journey, Outcome, run
 from steinbox.progress import progress_bar
 from steinbox.result import Result
 from steinbox.resume import digest, keeper, open_journal, resumed, seed_for
 from steinbox.samplers import AnnealedGFSVGD, Sampler
 from steinbox.start import in_user_units, known, start
-from steinbox.transforms import Identity, as_bounds
+from steinbox.transforms import Bounds, Identity, Transform, as_bounds
 
 DEFAULT_EVALS = 20_000
 
@@ -76,12 +76,14 @@ def sample(
     names : sequence of str
         The parameters' names; ``x0, x1, …`` if not given.
     bounds : sequence of (low, high), Periodic or None
-        One entry per parameter; None or ±inf for an open end. ``log_prob`` is never called on or beyond a bound.
+        One entry per parameter; None or ±inf for an open end. ``log_prob`` is never called on or beyond a bound (an
+        angle may be its lower one).
     executor : int, executor or pool
         Where to evaluate: that many processes, a ``concurrent.futures`` executor, a ``dask.distributed`` Client, an
         ``mpi4py.futures`` or ``multiprocessing`` pool. The function travels to each worker once. Here if not given.
     timeout : float
-        Seconds after which a call counts as failed, and the process it runs in is stopped. Needs ``executor``.
+        Seconds after which a call counts as failed, and a process of steinbox's own that runs it is stopped. Needs
+        ``executor``.
     retries : int
         How often a call that raises is made again before it counts as failed.
     max_failure_rate : float
@@ -103,7 +105,8 @@ def sample(
     Returns
     -------
     Result
-        Its ``status`` says why the run ended. Ctrl-C ends a run with a valid partial result.
+        Its ``status`` says why the run ended. Ctrl-C ends a run with a valid partial result, once the first iteration
+        is complete.
 
     Examples
     --------
@@ -118,15 +121,11 @@ def sample(
     _check_functions(log_prob, score, method)
     _check_tolerance(timeout, max_failure_rate)
     seed = None if seed is None else whole_number("seed", seed, 0)
-    with open_journal(checkpoint) as journal, ExitStack() as stack:
+    with open_journal(checkpoint) as journal, progress_bar(progress) as bar:
         stored = journal.load(allowed=("steinbox", type(method).__module__))
         seed = seed_for(seed, stored)
         rng = np.random.default_rng(seed)
-        limits = as_bounds(bounds)
-        distribution, particles = start(initial, num_particles, limits, rng)
-        transform = Identity() if limits is None else limits
-        names = _checked_names(names, transform.to_user(particles).shape[1])
-        max_evals = _budget(max_evals, method, len(particles))
+        problem = _problem(initial, num_particles, bounds, names, method, max_evals, archive, rng)
         calls = Calls(
             log_prob,
             score=score if method.needs_score else None,
@@ -135,49 +134,92 @@ def sample(
             seed=seed,
             retries=whole_number("retries", retries, 0),
         )
-        workers = stack.enter_context(closing(as_workers(executor, calls, timeout)))
-        evaluator = Evaluator(
-            calls, max_evals=max_evals, workers=workers, max_failure_rate=max_failure_rate, transform=transform
-        )
-        sampler = method.bind(distribution)
-        config = {"method": type(method).__name__, "settings": _describe(method), "max_evals": max_evals}
-        described = None if limits is None else limits.to_json()
-        problem = {"names": names, "bounds": described, "initial particles": digest(particles)} | config
-        state = sampler.start(particles, max_evals, rng)
-        if archive is not None:
-            state = sampler.informed(state, *known(archive, transform, limits, len(names)))
-            problem["archive"] = digest(archive.points) + digest(archive.log_prob)
-        journey = Journey(state)
-        if stored is not None:
-            is_noisy = bool(noise) and not calls.takes_rng
-            journey = resumed(stored, problem, evaluator, rng, is_noisy=is_noisy)
-        bar = stack.enter_context(progress_bar(progress))
-        callbacks = bar if callback is None else (*bar, callback)
-        outcome = run(
-            sampler,
-            evaluator,
-            journey,
-            rng,
-            callbacks,
-            keep=keeper(journal, problem, seed, evaluator, rng),
-            show=partial(in_user_units, transform=transform),
-        )
+        with closing(as_workers(executor, calls, timeout)) as workers:
+            evaluator = Evaluator(
+                calls,
+                max_evals=problem.max_evals,
+                workers=workers,
+                max_failure_rate=max_failure_rate,
+                transform=problem.transform,
+            )
+            journey = Journey(problem.state)
+            if stored is not None:
+                is_noisy = bool(noise) and not calls.takes_rng
+                journey = resumed(stored, problem.description, evaluator, rng, is_noisy=is_noisy)
+            outcome = run(
+                problem.sampler,
+                evaluator,
+                journey,
+                rng,
+                callbacks=bar if callback is None else (*bar, callback),
+                keep=keeper(journal, problem.description, seed, evaluator, rng),
+                show=partial(in_user_units, transform=problem.transform),
+            )
         journal.write_last()
+    return _result(outcome, evaluator, problem, seed, tuple(journal.warnings))
+
+
+@dataclass(frozen=True, eq=False)
+class _Problem:
+    """What was asked for, understood: where the sampler starts, and how the problem is known again."""
+
+    names: tuple[str, ...]
+    bounds: Bounds | None
+    sampler: Sampler
+    state: Any
+    max_evals: int
+    config: dict[str, Any]
+    description: dict[str, Any]
+
+    @property
+    def transform(self) -> Transform:
+        return Identity() if self.bounds is None else self.bounds
+
+
+def _problem(
+    initial: object,
+    num_particles: int | None,
+    bounds: Sequence[object] | None,
+    names: Sequence[str] | None,
+    method: Sampler,
+    max_evals: int | None,
+    archive: Archive | None,
+    rng: np.random.Generator,
+) -> _Problem:
+    limits = as_bounds(bounds)
+    distribution, particles = start(initial, num_particles, limits, rng)
+    checked_names = _checked_names(names, particles.shape[1] if limits is None else len(limits.parameters))
+    budget = _budget(max_evals, method, len(particles))
+    sampler = method.bind(distribution)
+    state = sampler.start(particles, budget, rng)
+    config = {"method": type(method).__name__, "settings": _describe(method), "max_evals": budget}
+    described = {"bounds": None if limits is None else limits.to_json(), "initial particles": digest(particles)}
+    if archive is not None:
+        state = sampler.informed(state, *known(archive, limits, len(checked_names)))
+        described["archive"] = digest(archive.points) + digest(archive.log_prob)
+    return _Problem(
+        checked_names, limits, sampler, state, budget, config, {"names": checked_names} | described | config
+    )
+
+
+def _result(
+    outcome: Outcome, evaluator: Evaluator, problem: _Problem, seed: int, more_warnings: tuple[str, ...]
+) -> Result:
     return Result(
         particles=outcome.draws.particles,
         weights=outcome.draws.weights,
         log_prob=outcome.draws.log_prob,
-        names=names,
-        bounds=limits,
+        names=problem.names,
+        bounds=problem.bounds,
         num_evals=evaluator.num_evals,
         num_failures=evaluator.num_failures,
         failures=evaluator.failures,
         status=outcome.status,
-        warnings=(*doubts(outcome), *journal.warnings),
+        warnings=(*doubts(outcome), *more_warnings),
         archive=evaluator.archive,
         trace={key: np.array([info[key] for info in outcome.trace]) for key in outcome.trace[0]},
         seed=seed,
-        config=config,
+        config=problem.config,
         version=importlib.metadata.version("steinbox"),
     )
 

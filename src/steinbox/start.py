@@ -13,7 +13,7 @@ from steinbox.checks import whole_number
 from steinbox.evaluate import Archive
 from steinbox.initial import Initial, as_initial, fit_initial, path_start
 from steinbox.samplers.base import Draws
-from steinbox.transforms import Between, Bounds, Periodic, Transform
+from steinbox.transforms import Between, Bounds, Identity, Periodic, Transform
 from steinbox.types import Array
 
 DEFAULT_PARTICLES = 200
@@ -47,10 +47,11 @@ def start(
     return path_start(distribution, particles, np.random.default_rng(0)), particles
 
 
-def known(archive: Archive, transform: Transform, bounds: Bounds | None, dimension: int) -> tuple[Array, Array]:
+def known(archive: Archive, bounds: Bounds | None, dimension: int) -> tuple[Array, Array]:
     """An archive's points and log-densities, as samplers see them; what is beyond the bounds is left out."""
     if not isinstance(archive, Archive) or archive.points.shape[1] != dimension:
         raise ValueError(f"expected an archive of points in {dimension} dimensions, got {archive!r}")
+    transform = Identity() if bounds is None else bounds
     inside = np.isfinite(archive.points).all(axis=1) if bounds is None else bounds.inside(archive.points)
     points = transform.to_free(archive.points[inside], np.random.default_rng(0))
     log_prob = archive.log_prob[inside] + transform.log_volume(points)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import time
 from collections.abc import Iterable
@@ -11,7 +12,7 @@ from typing import Any
 
 from steinbox.evaluate.calls import Block, Calls
 from steinbox.evaluate.faults import Fault, FaultKind
-from steinbox.evaluate.installed import evaluate_installed, install_in_own_process, payload_of
+from steinbox.evaluate.installed import evaluate_installed, install_in_own_process, payload_file
 from steinbox.evaluate.workers import Finished, WorkersLostError
 
 _MOST_STILLBORN = 3
@@ -33,7 +34,9 @@ class Processes:
     """Processes of our own, by loky: one that dies or hangs is replaced, and only its own block is touched."""
 
     def __init__(self, calls: Calls, num_workers: int, timeout: float | None) -> None:
-        self._payload = payload_of(calls)
+        if importlib.util.find_spec("loky") is None:
+            raise ImportError(f'executor={num_workers} needs loky: pip install "steinbox[parallel]"')
+        self._payload = payload_file(calls)
         self._timeout = timeout
         self.longest_block = float("inf") if timeout is None else timeout / 4
         self._num_stillborn = 0
@@ -97,10 +100,8 @@ class Processes:
             self._num_stillborn = 0
 
     def _start(self) -> _Process:
-        try:
-            import loky
-        except ImportError:
-            raise ImportError('executor=2 needs loky: pip install "steinbox[parallel]"') from None
+        import loky
+
         executor = loky.ProcessPoolExecutor(max_workers=1, timeout=None, env=self._threads)
         return _Process(executor, executor.submit(install_in_own_process, "own", self._payload))
 
@@ -119,3 +120,4 @@ class Processes:
     def close(self) -> None:
         for process in self._processes:
             process.executor.shutdown(wait=True, kill_workers=True)
+        self._payload.unlink(missing_ok=True)

@@ -153,8 +153,9 @@ class ExpectationPropagation:
     damping: float = 1.0
 
     def __call__(self, covariance: Array, labels: Array) -> Sites:
-        sites = with_sites(covariance, np.full(len(labels), 0.25), 0.5 * labels)
-        for _ in range(self.num_sweeps):
+        prior = np.diag(covariance)  # the first sweep: without sites, the cavity is the prior, and nothing is factored
+        sites = with_sites(covariance, *_matched(np.zeros(len(labels)), 1 / prior, labels))
+        for _ in range(self.num_sweeps - 1):
             precision, shift = self._updated(sites, labels)
             change = max(np.abs(precision - sites.precision).max(), np.abs(shift - sites.shift).max())
             sites = with_sites(covariance, precision, shift)
@@ -167,13 +168,18 @@ class ExpectationPropagation:
     def _updated(self, sites: Sites, labels: Array) -> tuple[Array, Array]:
         cavity_precision = np.maximum(1 / sites.variances - sites.precision, 1e-10)
         cavity_mean = (sites.mean / sites.variances - sites.shift) / cavity_precision
-        mean, variance = tilted_moments(cavity_mean, 1 / cavity_precision, labels)
-        precision = np.maximum(1 / variance - cavity_precision, _SMALLEST_SITE)
-        shift = mean * (precision + cavity_precision) - cavity_mean * cavity_precision
+        precision, shift = _matched(cavity_mean, cavity_precision, labels)
         return (
             np.asarray(sites.precision + self.damping * (precision - sites.precision)),
             np.asarray(sites.shift + self.damping * (shift - sites.shift)),
         )
+
+
+def _matched(cavity_mean: Array, cavity_precision: Array, labels: Array) -> tuple[Array, Array]:
+    """Precisions and shifts of the sites with which the cavities have the tilted moments."""
+    mean, variance = tilted_moments(cavity_mean, 1 / cavity_precision, labels)
+    precision = np.maximum(1 / variance - cavity_precision, _SMALLEST_SITE)
+    return precision, np.asarray(mean * (precision + cavity_precision) - cavity_mean * cavity_precision)
 
 
 def tilted_moments(mean: Array, variance: Array, labels: Array) -> tuple[Array, Array]:
