@@ -112,10 +112,8 @@ class GPClassification:
 
     def covariance(self, theta: Array) -> Array:
         """The process's covariance at the features, with the ridge."""
-        scaled = ((self.features - self.features.mean(axis=0)) / np.exp(theta)).T
-        gram = scipy.linalg.blas.dgemm(1.0, scaled, scaled, trans_a=1)  # SciPy's BLAS, as LAPACK in what follows
-        norms = np.diag(gram)
-        covariance = np.exp(np.minimum(gram - 0.5 * norms - 0.5 * norms[:, None], 0.0))
+        distances = scipy.spatial.distance.pdist(self.features / np.exp(theta), "sqeuclidean")
+        covariance = scipy.spatial.distance.squareform(np.exp(-0.5 * distances), checks=False)
         covariance[np.diag_indices_from(covariance)] = 1 + self.ridge
         return np.asarray(covariance)
 
