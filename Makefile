@@ -9,17 +9,18 @@ BIN = $(VENV)/bin
 demo: $(VENV)/ready-user
 	$(BIN)/steinbox demo --out demo-output
 
+# one thread of linear algebra: matrices are small, and some tests start processes of their own
 test: $(VENV)/ready-developer
-	$(BIN)/python -m pytest
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
 
 test-all: $(VENV)/ready-developer
-	$(BIN)/python -m pytest -m "slow or not slow"
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -m "slow or not slow"
 
 check: $(VENV)/ready-developer
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest README.md docs --no-header -q
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest README.md docs --no-header -q
 	$(BIN)/mkdocs build --strict --quiet
 
 docs: $(VENV)/ready-developer

@@ -510,7 +510,8 @@ def test_dask_survives_the_death_of_a_worker(reference):
     np.testing.assert_array_equal(result.particles, reference.particles)
 
 
-def test_mpi_with_two_ranks(tmp_path, reference):
+def test_mpi_with_two_ranks(tmp_path):
+    """Compared within one process: how many threads linear algebra has under MPI may change the last bits."""
     pytest.importorskip("mpi4py")
     mpirun = os.path.join(os.path.dirname(sys.executable), "mpiexec")  # noqa: PTH118, PTH120
     if not os.path.exists(mpirun):  # noqa: PTH110
@@ -526,12 +527,15 @@ def test_mpi_with_two_ranks(tmp_path, reference):
                 return -0.5 * ((x[0] - 1) ** 2 + x[1] ** 2)
 
             if __name__ == "__main__":
+                settings = {"num_particles": 20, "max_evals": 200, "seed": 1}
+                start = sb.Gaussian([0.0, 0.0], std=3.0)
                 with MPIPoolExecutor() as executor:
-                    start = sb.Gaussian([0.0, 0.0], std=3.0)
-                    result = sb.sample(normal, start, num_particles=20, max_evals=200, executor=executor, seed=1)
-                np.save("particles.npy", result.particles)
+                    result = sb.sample(normal, start, executor=executor, **settings)
+                serial = sb.sample(normal, start, **settings)
+                np.savez("particles.npz", parallel=result.particles, serial=serial.particles)
         """)
     )
     command = [mpirun, "-n", "2", sys.executable, "-m", "mpi4py.futures", str(script)]
     subprocess.run(command, cwd=tmp_path, check=True, timeout=120, capture_output=True)
-    np.testing.assert_array_equal(np.load(tmp_path / "particles.npy"), reference.particles)
+    particles = np.load(tmp_path / "particles.npz")
+    np.testing.assert_array_equal(particles["parallel"], particles["serial"])
