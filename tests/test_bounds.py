@@ -150,7 +150,7 @@ def worst_error(result):
 def test_stein_samplers_find_a_bounded_target(method):
     result = run(method=method)
     assert result.num_failures == 0
-    assert worst_error(result) < 0.3, "over 8 seeds at most 0.23"
+    assert worst_error(result) < 0.3, "over 8 seeds at most 0.25"
 
 
 def test_smc_finds_a_bounded_target():

@@ -510,21 +510,6 @@ def test_dask_survives_the_death_of_a_worker(reference):
     np.testing.assert_array_equal(result.particles, reference.particles)
 
 
-@pytest.mark.filterwarnings("ignore")
-def test_dask_survives_a_call_that_kills_its_worker():
-    distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        result = run(kills, executor=client, max_evals=60)
-    assert result.status is sb.Status.FINISHED
-    assert set(result.failures) <= {"dead worker"}
-    np.testing.assert_array_equal(result.particles, run(returns_nan, max_evals=60).particles)
-
-
 def test_mpi_with_two_ranks(tmp_path):
     """Compared within one process: how many threads linear algebra has under MPI may change the last bits."""
     pytest.importorskip("mpi4py")
