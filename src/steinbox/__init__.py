@@ -2,6 +2,7 @@
 
 from steinbox import bandwidth, baselines, coordinates, datasets, kernels, optimizers, surrogates, targets
 from steinbox.annealing import Schedule
+from steinbox.archive_sampler import ArchiveSampler
 from steinbox.checkpoint import Checkpoint, CheckpointError, CheckpointWarning
 from steinbox.discrepancies import black_box_weights, gf_ksd, goodness_of_fit, ksd, mmd, thin
 from steinbox.evaluate import Archive, TargetError, WorkersLostError
@@ -9,7 +10,7 @@ from steinbox.gaussian import Gaussian
 from steinbox.mixtures import GaussianMixture
 from steinbox.result import Result
 from steinbox.sample import sample
-from steinbox.samplers import GFSVGD, SVGD, AnnealedGFSVGD, AnnealedSVGD, ArchiveSampler
+from steinbox.samplers import GFSVGD, SVGD, AnnealedGFSVGD, AnnealedSVGD
 from steinbox.selection import select
 from steinbox.status import Status
 from steinbox.transforms import Periodic

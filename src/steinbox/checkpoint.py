@@ -75,7 +75,7 @@ class Snapshot:
     account: Account
     archive: Archive
     state: Any
-    trace: tuple[Mapping[str, float], ...]
+    trace: tuple[Mapping[str, float | str], ...]
 
 
 class Journal:
@@ -261,12 +261,13 @@ def _let_go(journal: weakref.ref[Journal]) -> None:
         held._lock = None
 
 
-def _columns(trace: tuple[Mapping[str, float], ...]) -> dict[str, Array]:
+def _columns(trace: tuple[Mapping[str, float | str], ...]) -> dict[str, Array]:
     return {key: np.array([info[key] for info in trace]) for key in trace[0]}
 
 
-def _rows(columns: Mapping[str, Array]) -> tuple[dict[str, float], ...]:
-    return tuple(dict(zip(columns, map(float, row), strict=True)) for row in zip(*columns.values(), strict=True))
+def _rows(columns: Mapping[str, Array]) -> tuple[dict[str, float | str], ...]:
+    values = [column.tolist() for column in columns.values()]
+    return tuple(dict(zip(columns, row, strict=True)) for row in zip(*values, strict=True))
 
 
 def differences(stored: Mapping[str, Any], asked: Mapping[str, Any]) -> str:

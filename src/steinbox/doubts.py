@@ -14,7 +14,9 @@ def doubts(outcome: Outcome) -> Iterator[str]:
     """One sentence for every reason not to trust the particles."""
     if outcome.reason:
         yield outcome.reason
-    temperature = outcome.trace[-1].get("temperature", 1.0)
+    if outcome.draws.pool is not None:
+        yield from outcome.draws.pool.doubts
+    temperature = float(outcome.trace[-1].get("temperature", 1.0))
     if temperature < 1:
         yield (
             f"The run ended at temperature {temperature:.2f}: the particles represent a blend of the initial "
@@ -26,7 +28,8 @@ def doubts(outcome: Outcome) -> Iterator[str]:
         yield f"Only {num_inside} of {num_particles} particles are inside the support of the target."
     if num_particles <= dimension:
         yield f"{num_particles} particles for {dimension} parameters are too few to know directions apart; take more."
-    if _is_rising(np.array([info["mean_log_prob"] for info in outcome.trace]), outcome.draws.log_prob):
+    means = np.array([info["mean_log_prob"] for info in outcome.trace], dtype=np.float64)
+    if outcome.draws.pool is None and _is_rising(means, outcome.draws.log_prob):
         yield "The mean log-density was still rising at the end: the particles are on their way; pay more evaluations."
 
 

@@ -10,7 +10,9 @@ import numpy.typing as npt
 from scipy.special import logsumexp
 
 from steinbox.gaussian import Gaussian
+from steinbox.quasi import quasi_normal
 from steinbox.types import Array
+from steinbox.weights import systematic_resample
 
 
 @dataclass(frozen=True, init=False, eq=False)
@@ -79,6 +81,16 @@ class GaussianMixture:
         for k, component in enumerate(self.components):
             draws[labels == k] = component.sample(int((labels == k).sum()), rng)
         return draws
+
+    def quasi_random(self, num_points: int, rng: np.random.Generator) -> Array:
+        """Draws that fill the mixture more evenly: each component gets its share of them, and a sequence of its own."""
+        counts = np.bincount(systematic_resample(self.weights, num_points, rng), minlength=len(self.components))
+        draws = [
+            component.mean + quasi_normal(int(count), self.dimension, rng) @ component.root.T
+            for component, count in zip(self.components, counts, strict=True)
+            if count
+        ]
+        return np.concatenate(draws)
 
     def log_terms(self, x: Array) -> Array:
         """The logarithms of the weighted densities of all components, (K, n)."""

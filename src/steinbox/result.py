@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from steinbox.evaluate import Archive, Failure
+from steinbox.packing import pack, unpack
+from steinbox.proposals.warped_mixture import WarpedMixture
 from steinbox.status import Status
 from steinbox.transforms import Bounds, as_bounds
 from steinbox.types import Array
@@ -19,7 +21,7 @@ from steinbox.types import Array
 if TYPE_CHECKING:
     from steinbox.discrepancies import Diagnostics
 
-_FORMAT = "steinbox-result-2"
+_FORMAT = "steinbox-result-3"
 _QUANTILES = (0.05, 0.5, 0.95)
 
 
@@ -48,8 +50,21 @@ class Result:
         Every successful evaluation of the run: points, log-densities, seconds.
     status : Status
         Why the run ended, a sentence.
+    pool, pool_weights : (m, d) array, (m,) array
+        All weighted points that the particles were chosen from; the particles themselves if they were not chosen.
+    log_evidence, log_evidence_error : float
+        The logarithm of the integral of the density (over that of the initial distribution, if this is not
+        normalised), and its standard error; NaN if the method does not estimate it.
+    effective_sample_size : float
+        How many independent draws the pool is worth.
+    pareto_shape : float
+        Of the tail of the pool's weights: above 0.7 they cannot be trusted. NaN if there is no pool.
+    mixture : WarpedMixture or None
+        The last proposal: a normalised density with a score, to be used as a surrogate. If there are bounds, it is one
+        of the free parameters.
     trace : mapping of str to (T,) array
-        One entry per iteration: temperature, bandwidth, effective_sample_size, step_size, movement, mean_log_prob.
+        One entry per iteration: temperature, bandwidth, effective_sample_size, step_size, movement, mean_log_prob, or
+        what else the method reports.
     warnings : tuple of str
         What makes the particles doubtful, in plain words; empty if nothing does.
     seed : int
@@ -69,6 +84,13 @@ class Result:
     failures: Mapping[str, Failure]
     status: Status
     archive: Archive
+    pool: Array
+    pool_weights: Array
+    log_evidence: float
+    log_evidence_error: float
+    effective_sample_size: float
+    pareto_shape: float
+    mixture: WarpedMixture | None
     trace: Mapping[str, Array]
     warnings: tuple[str, ...]
     seed: int
@@ -129,17 +151,24 @@ class Result:
             "failures": {kind: failure.to_json() for kind, failure in self.failures.items()},
             "status": self.status.name,
             "warnings": self.warnings,
+            "log_evidence": self.log_evidence,
+            "log_evidence_error": self.log_evidence_error,
+            "effective_sample_size": self.effective_sample_size,
+            "pareto_shape": self.pareto_shape,
             "seed": self.seed,
             "config": self.config,
             "version": self.version,
         }
-        arrays = {"particles": self.particles, "weights": self.weights, "log_prob": self.log_prob}
+        arrays = {name: getattr(self, name) for name in ("particles", "weights", "log_prob", "pool", "pool_weights")}
+        parts: dict[str, Array] = {}
+        header["mixture"] = pack(self.mixture, parts)
+        arrays |= {f"mixture/{name}": values for name, values in parts.items()}
         arrays |= {f"archive/{field.name}": getattr(self.archive, field.name) for field in fields(Archive)}
         arrays |= {f"trace/{name}": values for name, values in self.trace.items()}
         partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
         try:
             with partial.open("wb") as file:
-                np.savez_compressed(file, header=np.array(json.dumps(header)), **arrays)  # type: ignore[arg-type]
+                np.savez_compressed(file, header=np.array(json.dumps(header)), **arrays)
             partial.replace(path)
         finally:
             partial.unlink(missing_ok=True)
@@ -157,6 +186,7 @@ class Result:
             trace, archive = _taken(arrays, "trace/"), Archive(**_taken(arrays, "archive/"))
             header |= {key: tuple(header[key]) for key in ("names", "warnings")}
             header["bounds"] = as_bounds(header["bounds"])
+            header["mixture"] = unpack(header["mixture"], _taken(arrays, "mixture/"), allowed=("steinbox",))
             header["status"] = Status[header["status"]]
             header["failures"] = {kind: Failure.from_json(data) for kind, data in header["failures"].items()}
             return cls(trace=trace, archive=archive, **arrays, **header)

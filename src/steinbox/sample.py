@@ -22,8 +22,10 @@ from steinbox.progress import progress_bar
 from steinbox.result import Result
 from steinbox.resume import digest, keeper, open_journal, resumed, seed_for
 from steinbox.samplers import AnnealedGFSVGD, Sampler
+from steinbox.samplers.base import Draws, Pool
 from steinbox.start import in_user_units, known, start
 from steinbox.transforms import Bounds, Identity, Transform, as_bounds
+from steinbox.weights import effective_sample_size
 
 DEFAULT_EVALS = 20_000
 
@@ -205,6 +207,8 @@ def _problem(
 def _result(
     outcome: Outcome, evaluator: Evaluator, problem: _Problem, seed: int, more_warnings: tuple[str, ...]
 ) -> Result:
+    draws, last = outcome.draws, outcome.trace[-1]
+    pool = draws.pool or _only(draws, float(last.get("log_evidence", np.nan)))
     return Result(
         particles=outcome.draws.particles,
         weights=outcome.draws.weights,
@@ -217,11 +221,24 @@ def _result(
         status=outcome.status,
         warnings=(*doubts(outcome), *more_warnings),
         archive=evaluator.archive,
+        pool=pool.points,
+        pool_weights=pool.weights,
+        log_evidence=pool.log_evidence,
+        log_evidence_error=pool.log_evidence_error,
+        effective_sample_size=pool.effective_sample_size,
+        pareto_shape=pool.pareto_shape,
+        mixture=pool.mixture,
         trace={key: np.array([info[key] for info in outcome.trace]) for key in outcome.trace[0]},
         seed=seed,
         config=problem.config,
         version=importlib.metadata.version("steinbox"),
     )
+
+
+def _only(draws: Draws, log_evidence: float) -> Pool:
+    """The particles as the pool of a method that has none."""
+    size = effective_sample_size(draws.weights)
+    return Pool(draws.particles, draws.weights, draws.log_prob, log_evidence, np.nan, size, np.nan, None, ())
 
 
 def _check_functions(log_prob: object, score: object, method: object) -> None:

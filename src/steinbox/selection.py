@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from steinbox.checks import require_count
-from steinbox.coordinates import Whitened
+from steinbox.coordinates import Standardized
 from steinbox.kernels import RBF
 from steinbox.pairwise import kernel_expansion, median_squared_distance, squared_distances
 from steinbox.types import Array, IntegerArray
@@ -32,7 +32,7 @@ def select(
     :math:`\mu_i = \sum_j w_j k(x_i, x_j)`, the (t+1)-th point maximises
     :math:`\mu_i - \tfrac{1}{t+1} \sum_{s \le t} k(x_i, x_{i_s})` (kernel herding; Chen, Welling & Smola, 2010), then
     each of them is exchanged for a better one until none is. The kernel is Gaussian with :math:`h = \text{med}^2` in
-    whitened coordinates; with ``log_prob``, a tenth of a Gaussian kernel of the standardised log-density is added,
+    standardised coordinates; with ``log_prob``, a tenth of a Gaussian kernel of the standardised log-density is added,
     without which the points would be more central than the pool.
 
     Parameters
@@ -67,7 +67,7 @@ def select(
     pool = heaviest(w)
     w = w[pool] / w[pool].sum()
     centres = pool[systematic_resample(w, min(len(pool), 1000), rng)]
-    z = Whitened().fit(x[centres]).forward(x[pool])
+    z = Standardized().fit(x[centres]).forward(x[pool])
     levels = None if log_prob is None else _standardised(np.asarray(log_prob, dtype=np.float64)[pool], w)
     candidates = np.arange(len(pool))
     if len(pool) > _MOST_CANDIDATES:

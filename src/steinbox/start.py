@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 
@@ -61,8 +61,12 @@ def known(archive: Archive, bounds: Bounds | None, dimension: int) -> tuple[Arra
 
 def in_user_units(draws: Draws, transform: Transform) -> Draws:
     """The user's parameters and log-density, from free particles and theirs."""
+    pool = draws.pool
+    if pool is not None:
+        log_prob = pool.log_prob - transform.log_volume(pool.points)
+        pool = replace(pool, points=transform.to_user(pool.points), log_prob=log_prob)
     log_prob = draws.log_prob - transform.log_volume(draws.particles)
-    return Draws(transform.to_user(draws.particles), draws.weights, log_prob)
+    return Draws(transform.to_user(draws.particles), draws.weights, log_prob, pool)
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,10 @@ import numpy as np
 
 from steinbox.evaluate import Evaluation
 from steinbox.initial import Initial
+from steinbox.proposals.warped_mixture import WarpedMixture
 from steinbox.types import Array
 
-Info: TypeAlias = Mapping[str, float]
+Info: TypeAlias = Mapping[str, float | str]
 """What a person wants to see of one iteration; the loop collects it into the trace."""
 
 
@@ -21,12 +22,34 @@ class StalledError(RuntimeError):
 
 
 @dataclass(frozen=True, eq=False)
+class Pool:
+    """All weighted points that the particles were chosen from, and what they tell.
+
+    ``mixture`` is the last proposal, ``doubts`` are reasons not to trust any of it, in plain words.
+    """
+
+    points: Array
+    weights: Array
+    log_prob: Array
+    log_evidence: float
+    log_evidence_error: float
+    effective_sample_size: float
+    pareto_shape: float
+    mixture: WarpedMixture | None
+    doubts: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
 class Draws:
-    """A sampler's answer so far: points that were evaluated, their weights and log-densities."""
+    """A sampler's answer so far: points that were evaluated, their weights and log-densities.
+
+    If they were chosen from a larger weighted pool, that comes with them.
+    """
 
     particles: Array
     weights: Array
     log_prob: Array
+    pool: Pool | None = None
 
 
 class Sampler(Protocol):

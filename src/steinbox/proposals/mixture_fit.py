@@ -1,4 +1,4 @@
-r"""Gaussian mixtures fitted to weighted points: expectation-maximisation with shrinkage, and the choice of its size.
+r"""Gaussian mixtures fitted to weighted points: expectation-maximisation with shrinkage.
 
 The points carry weights that sum to one and are worth ``size`` independent ones. All covariances are drawn towards
 simpler ones by as much as so few points warrant, and widened to those of the predictive distribution, so that a mixture
@@ -18,9 +18,6 @@ from steinbox.pairwise import squared_distances
 from steinbox.types import Array, IntegerArray
 from steinbox.weights import systematic_resample
 
-_MAX_COMPONENTS = 16
-_MAX_POINTS = 2000
-_PENALTY = 0.01  # in nats per point, on the logarithm of the number of components
 _NUM_ITERATIONS = 15
 
 
@@ -50,11 +47,11 @@ def fit_mixture(
     rng: np.random.Generator,
     *,
     tied: bool = False,
-    start: GaussianMixture | None = None,
+    start: Array | None = None,
 ) -> GaussianMixture:
     """The mixture of so many Gaussians, with one covariance for all of them if ``tied``.
 
-    It starts from the responsibilities of ``start``, or of clusters found by weighted k-means.
+    It starts from the responsibilities ``start``, (m, K), or from clusters found by weighted k-means.
 
     Examples
     --------
@@ -68,62 +65,17 @@ def fit_mixture(
     if num_components == 1:
         responsibilities = np.ones((len(sample.points), 1))
         return _maximised(sample, responsibilities, tied).inflated(sample.size, tied)
-    responsibilities = _clusters(sample, num_components, rng) if start is None else _expected(start, sample.points)
+    responsibilities = _clusters(sample, num_components, rng) if start is None else start
     for _ in range(_NUM_ITERATIONS):
         step = _maximised(sample, responsibilities, tied)
-        responsibilities = _expected(step.mixture, sample.points)
+        responsibilities = expected(step.mixture, sample.points)
     return step.inflated(sample.size, tied)
-
-
-def choose_mixture(
-    sample: WeightedPoints, rng: np.random.Generator, previous: GaussianMixture | None = None
-) -> GaussianMixture:
-    """The mixture that predicts a held-out third best, fitted to all.
-
-    It has one component, or half, as many or twice as many as before, with covariances of their own or one for all.
-    """
-    sample = sample.at_most(_MAX_POINTS, rng)
-    order = rng.permutation(len(sample.points))
-    held_out, kept = order[: len(order) // 3], order[len(order) // 3 :]
-    training, test = sample.part(kept, 2 / 3), sample.part(held_out, 1 / 3)
-    best, best_score, best_tied = None, -np.inf, False
-    for number, tied, start in _candidates(training, previous):
-        mixture = fit_mixture(training, number, rng, tied=tied, start=start)
-        score = float(test.weights @ mixture.log_prob(test.points)) - _PENALTY * np.log(number)
-        if score > best_score:
-            best, best_score, best_tied = mixture, score, tied
-    if best is None:
-        raise ValueError("expected points at which some mixture has a finite density")
-    return fit_mixture(sample, len(best.components), rng, tied=best_tied, start=best)
-
-
-def _candidates(
-    sample: WeightedPoints, previous: GaussianMixture | None
-) -> list[tuple[int, bool, GaussianMixture | None]]:
-    """Number of components, tied or not, and where to start; only what so few points can tell apart."""
-    now = 1 if previous is None else len(previous.components)
-    found: list[tuple[int, bool, GaussianMixture | None]] = [(1, False, None)]
-    for number in sorted({max(1, now // 2), now, 2 * now} - {1}):
-        for tied in (False, True):
-            enough = sample.size / number >= (0.5 if tied else 1.0) * sample.points.shape[1] + 3
-            if not enough or number > _MAX_COMPONENTS:
-                continue
-            found.append((number, tied, None))
-            if previous is not None and not tied and number >= now:
-                found.append((number, tied, previous if number == now else _doubled(previous)))
-    return found
-
-
-def _doubled(mixture: GaussianMixture) -> GaussianMixture:
-    """Every component twice, once much narrower."""
-    narrow = [Gaussian(each.mean, cov=0.2 * each.cov) for each in mixture.components]
-    return GaussianMixture([*mixture.components, *narrow], np.concatenate([mixture.weights, mixture.weights]))
 
 
 # -- expectation and maximisation --------------------------------------------------------------------------------------
 
 
-def _expected(mixture: GaussianMixture, points: Array) -> Array:
+def expected(mixture: GaussianMixture, points: Array) -> Array:
     """Responsibilities, (m, K)."""
     log_terms = mixture.log_terms(points)
     return np.asarray(np.exp(log_terms - logsumexp(log_terms, axis=0)).T)

@@ -1,0 +1,89 @@
+"""The ledger: every point, its log-density, and how densely it was proposed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from scipy.special import logsumexp
+
+from steinbox.initial import Initial
+from steinbox.mixtures import GaussianMixture
+from steinbox.proposals.warped_mixture import WarpedMixture
+from steinbox.types import Array
+from steinbox.weights import effective_sample_size, normalize
+
+Proposal: TypeAlias = GaussianMixture | WarpedMixture | None
+"""What points were drawn from; None is the initial distribution."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ledger:
+    r"""Points with their deterministic-mixture weights (Owen & Zhou, 2000; Cornuet et al., 2012),
+
+    .. math:: w_i = p(x_i) \Big/ \sum_j n_j q_j(x_i),
+
+    over all proposals :math:`q_j` and the number :math:`n_j` of points drawn from each. They sum to an estimate of
+    :math:`\int p`, unbiased if no proposal depended on the points.
+    """
+
+    points: Array
+    log_prob: Array
+    log_proposed: Array
+    proposals: tuple[Proposal, ...]
+    counts: tuple[int, ...]
+
+    @classmethod
+    def empty(cls, dimension: int) -> Ledger:
+        """No point yet."""
+        return cls(np.empty((0, dimension)), np.empty(0), np.empty(0), (), ())
+
+    def extended(
+        self, points: Array, log_prob: Array, proposals: Sequence[Proposal], counts: Sequence[int], initial: Initial
+    ) -> Ledger:
+        """With new points, so many of each new proposal; all densities are brought up to date."""
+        old, new = self.log_proposed, self.log_density(points, initial)
+        for proposal, count in zip(proposals, counts, strict=True):
+            new = np.logaddexp(new, log_share(proposal, count, points, initial))
+            old = np.logaddexp(old, log_share(proposal, count, self.points, initial))
+        return Ledger(
+            np.concatenate([self.points, points]),
+            np.concatenate([self.log_prob, log_prob]),
+            np.concatenate([old, new]),
+            self.proposals + tuple(proposals),
+            self.counts + tuple(int(count) for count in counts),
+        )
+
+    def log_density(self, points: Array, initial: Initial) -> Array:
+        r"""The logarithm of :math:`\sum_j n_j q_j` at any points."""
+        total = np.full(len(points), -np.inf)
+        for proposal, count in zip(self.proposals, self.counts, strict=True):
+            total = np.logaddexp(total, log_share(proposal, count, points, initial))
+        return total
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    @property
+    def log_weights(self) -> Array:
+        """The logarithms of the weights; −inf outside the support."""
+        return self.log_prob - self.log_proposed
+
+    @property
+    def log_evidence(self) -> float:
+        r"""The estimate of :math:`\log \int p`."""
+        return float(logsumexp(self.log_weights))
+
+    @property
+    def effective_size(self) -> float:
+        """How many independent draws the weighted points are worth."""
+        return effective_sample_size(normalize(self.log_weights))
+
+
+def log_share(proposal: Proposal, count: int, points: Array, initial: Initial) -> Array:
+    """The logarithm of one proposal's part of the density."""
+    if count == 0:
+        return np.full(len(points), -np.inf)
+    return np.asarray(np.log(count) + (initial if proposal is None else proposal).log_prob(points))

@@ -1,0 +1,290 @@
+r"""The archive sampler in ask, evaluate, tell.
+
+.. code-block:: text
+
+   draws of q_t ─► ledger ─ weights p / Σ_j n_j q_j ─► tempered ─► mixture q_{t+1} ─► draws … ─► n points chosen
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from steinbox.archive_sampler.answer import answer
+from steinbox.archive_sampler.ledger import Ledger, Proposal
+from steinbox.archive_sampler.search import missed, share, surprising_proposal, wide
+from steinbox.archive_sampler.state import ArchiveState, Batch
+from steinbox.archive_sampler.walk import WALK, begin_walk, is_stuck, walk_on
+from steinbox.checks import require_number
+from steinbox.evaluate import Evaluation
+from steinbox.initial import Initial
+from steinbox.mixtures import GaussianMixture
+from steinbox.proposals.choice import choose, refit
+from steinbox.proposals.mixture_fit import WeightedPoints
+from steinbox.proposals.quadratic import quadratic_proposal
+from steinbox.samplers.base import Draws, Info
+from steinbox.selection import heaviest
+from steinbox.types import Array
+from steinbox.weights import effective_sample_size, normalize, temper
+
+_FLOOR = 1e4  # weights are never tempered as if they were smaller than the largest by more nats
+_GROWN = 1.3  # how much more the points must be worth before another shape of mixture is tried
+_ENOUGH = 20  # times as many independent draws as particles: more would not change the answer
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArchiveSampler:
+    r"""Adaptive multiple importance sampling with curved mixtures, and n particles chosen from every evaluation.
+
+    Every point :math:`x_i` has the deterministic-mixture weight (Owen & Zhou, 2000; Cornuet et al., 2012)
+
+    .. math:: w_i = p(x_i) \Big/ \sum_j n_j q_j(x_i)
+
+    over all proposals :math:`q_j` used so far. While the weights are uneven they are tempered, :math:`w^a`, to an
+    effective sample size that can teach a mixture of Gaussians behind a triangular map. The next points are
+    quasi-random draws of it and, while :math:`a < 1`, of a Gaussian from a quadratic fitted to all log-densities. Once,
+    part of the budget searches for mass that the mixture has missed. If the mixture cannot follow the target, half of
+    the budget goes to Markov chains from the initial distribution. At the end the weights are Pareto-smoothed, and
+    :func:`~steinbox.select` chooses the particles.
+
+    ``result.trace`` has, after each batch, what is drawn next (``decision``), the power a (``tempering``), the
+    effective sample size of the untempered weights, the number of components of the mixture and the log-evidence.
+
+    Parameters
+    ----------
+    batch : int, optional
+        Evaluations at a time. If not given, a fiftieth of the budget, at least 200 and 10 d, at most 2,000.
+    growth : float
+        Once :math:`a = 1`, a batch is at least this share of all points so far.
+    stop_early : bool
+        Whether to stop when the points are worth twenty times as many independent draws as there are particles, and
+        the last third of them did not change the log-evidence: then more would hardly change the particles.
+
+    Examples
+    --------
+    >>> import steinbox as sb
+    >>> target = sb.targets.Banana()
+    >>> result = sb.sample(target.log_prob, sb.Gaussian([0, 0], std=3), vectorized=True, method=sb.ArchiveSampler(),
+    ...                    num_particles=100, max_evals=3_000, seed=0)
+    >>> result.particles.shape, bool(abs(result.log_evidence) < 0.1)
+    ((100, 2), True)
+    """
+
+    batch: int | None = None
+    growth: float = 0.25
+    stop_early: bool = True
+    base: Initial | None = None
+
+    def __post_init__(self) -> None:
+        require_number("growth", self.growth)
+        if self.batch is not None and self.batch < 20:
+            raise ValueError(f"ArchiveSampler expects batches of at least 20 evaluations, got {self.batch}")
+
+    @property
+    def needs_score(self) -> bool:
+        """No: values are enough."""
+        return False
+
+    @property
+    def survives_rejection(self) -> bool:
+        """A batch outside the support is one that the next proposal learns from."""
+        return True
+
+    def bind(self, initial: Initial) -> Self:
+        """The first draws are of the initial distribution if no base was given."""
+        return self if self.base is not None else replace(self, base=initial)
+
+    def evals_needed(self, num_particles: int) -> int | None:
+        """The budget decides."""
+        return None
+
+    def start(self, particles: Array, max_evals: int, rng: np.random.Generator) -> ArchiveState:
+        """The first batch: draws of the initial distribution."""
+        num_particles, dimension = particles.shape
+        if max_evals < 2 * num_particles:
+            raise ValueError(
+                f"a budget of max_evals={max_evals} is too small to choose {num_particles} particles from; at least "
+                f"{2 * num_particles} evaluations are needed"
+            )
+        size = min(self._batch_size(dimension, max_evals), max_evals)
+        first = Batch("initial", np.ascontiguousarray(self._initial.sample(size, rng)), (None,), (size,))
+        return ArchiveState(Ledger.empty(dimension), first, num_particles, max_evals)
+
+    def informed(self, state: ArchiveState, points: Array, log_prob: Array) -> ArchiveState:
+        """Half of the first batch from a mixture fitted to values of earlier runs.
+
+        How densely those points were proposed is not known, so that they teach where to look but are not weighed: their
+        own density is fitted first, and their values are weighed against that.
+        """
+        rng = np.random.default_rng(0)
+        inside = np.isfinite(log_prob)
+        if inside.sum() < 2 * points.shape[1] + 10:
+            return state
+        points, log_prob = points[inside], log_prob[inside]
+        equal = np.full(len(points), 1 / len(points))
+        density = choose(WeightedPoints(points, equal, len(points)), rng).density
+        log_weights = log_prob - density.log_prob(points)
+        fitted = choose(_sample(points, log_weights, temper(_floored(log_weights), max(50, 0.05 * len(points)))), rng)
+        half = len(state.next.points) // 2
+        draws = np.concatenate([state.next.points[half:], fitted.density.quasi_random(half, rng)])
+        batch = Batch("earlier runs", draws, (None, fitted.density), (len(state.next.points) - half, half))
+        return replace(state, next=batch, fitted=fitted)
+
+    def ask(self, state: ArchiveState, rng: np.random.Generator) -> Array:
+        """The next draws."""
+        return state.next.points
+
+    def tell(
+        self, state: ArchiveState, points: Array, evaluation: Evaluation, rng: np.random.Generator
+    ) -> tuple[ArchiveState, Info]:
+        """Archive the values, weigh everything anew, and decide what to draw next."""
+        state = replace(state, num_evals=state.num_evals + len(points))
+        if state.walk is not None:
+            state = walk_on(state, evaluation, rng)
+        else:
+            state = self._weighed(self._archived(state, points, evaluation))
+            state = self._decided(state, rng)
+        return state, _info(state)
+
+    def converged(self, state: ArchiveState) -> bool:
+        """Whether the points are worth so much, and agree so well with what they said before, that more is no use."""
+        if not (self.stop_early and state.has_searched and state.tempering == 1 and state.walk is None):
+            return False
+        before = state.path_at(2 / 3)
+        change = abs(state.log_evidence - before.log_evidence)
+        return bool(state.effective_size >= _ENOUGH * state.num_particles and change < 0.05)
+
+    def finished(self, state: ArchiveState) -> bool:
+        """Whether the budget is spent."""
+        return state.num_evals >= state.max_evals or len(state.next.points) == 0
+
+    def progress(self, state: ArchiveState) -> float:
+        """The part of the budget that is spent."""
+        return min(1.0, state.num_evals / state.max_evals)
+
+    def draws(self, state: ArchiveState) -> Draws:
+        """Points chosen from the archive, equally weighted."""
+        return answer(state, self._initial)
+
+    # -- the parts of tell ---------------------------------------------------------------------------------------------
+
+    @property
+    def _initial(self) -> Initial:
+        if self.base is None:
+            raise ValueError("bind the sampler to an initial distribution first, or give it a base")
+        return self.base
+
+    def _batch_size(self, dimension: int, max_evals: int) -> int:
+        if self.batch is not None:
+            return self.batch
+        return int(np.clip(max_evals // 50, max(200, 10 * dimension), 2000))
+
+    def _archived(self, state: ArchiveState, points: Array, evaluation: Evaluation) -> ArchiveState:
+        """The state with the new points; those that failed are as if they had never been drawn."""
+        worked = ~evaluation.failed
+        owners = np.repeat(np.arange(len(state.next.counts)), state.next.counts)
+        counts = np.bincount(owners[worked], minlength=len(state.next.counts))
+        ledger = state.ledger.extended(
+            points[worked], evaluation.log_prob[worked], state.next.proposals, counts.tolist(), self._initial
+        )
+        return replace(state, ledger=ledger)
+
+    def _weighed(self, state: ArchiveState) -> ArchiveState:
+        """The state with the power that leaves the weights an effective sample size to learn from."""
+        log_weights, dimension = state.ledger.log_weights, state.ledger.points.shape[1]
+        size = self._batch_size(dimension, state.max_evals)
+        wanted = max(size / 4, 5 * dimension, 50, 0.05 * len(log_weights))
+        tempering = temper(_floored(log_weights), min(wanted, 0.9 * np.isfinite(log_weights).sum()))
+        return replace(state, tempering=tempering, num_even=state.num_even + (tempering == 1)).remembered()
+
+    def _decided(self, state: ArchiveState, rng: np.random.Generator) -> ArchiveState:
+        """The state with its next batch: none, of a search, of chains, or of a mixture."""
+        left = state.max_evals - state.num_evals
+        if left == 0:
+            return replace(state, next=Batch.nothing(state.ledger.points.shape[1]))
+        if is_stuck(state):
+            return begin_walk(state, left, rng)
+        if state.is_searching or self._ought_to_search(state):
+            searching = self._searching(state, left, rng)
+            if searching is not None:
+                return searching
+            state = replace(state, is_searching=False, has_searched=True)
+        return self._proposing(state, left, rng)
+
+    def _ought_to_search(self, state: ArchiveState) -> bool:
+        late = state.num_evals > 0.4 * state.max_evals
+        return not state.has_searched and state.fitted is not None and (state.num_even >= 3 or late)
+
+    def _searching(self, state: ArchiveState, left: int, rng: np.random.Generator) -> ArchiveState | None:
+        """The state with a batch that looks for missed mass; None if the search is over."""
+        size = self._batch_size(state.ledger.points.shape[1], state.max_evals)
+        most = int(max(0.1 * state.max_evals, min(0.2 * state.max_evals, 5 * size)))
+        room = min(left, most - state.num_searched)
+        if room < 20 or state.fitted is None:
+            return None
+        proposal, size = wide(self._initial, rng), min(size, room)
+        if state.is_searching:
+            surprises = missed(state.ledger, state.fitted.density)
+            found = surprising_proposal(state.ledger, surprises, rng)
+            if found is None or (found[1] == 1 and share(state.ledger, surprises) < 1e-3):
+                return None
+            proposal, size = found[0], min(max(size // 2, 50), room)
+        batch = Batch("search", proposal.quasi_random(size, rng), (proposal,), (size,))
+        return replace(state, next=batch, is_searching=True, num_searched=state.num_searched + size)
+
+    def _proposing(self, state: ArchiveState, left: int, rng: np.random.Generator) -> ArchiveState:
+        """The state with a mixture fitted to the tempered weights, and draws of it."""
+        log_weights = state.ledger.log_weights
+        sample = _sample(state.ledger.points, log_weights, state.tempering)
+        if state.fitted is None or state.tempering < 1 or sample.size > _GROWN * state.chosen_at:
+            state = replace(state, fitted=choose(sample, rng, state.fitted), chosen_at=sample.size)
+        else:
+            state = replace(state, fitted=refit(sample, state.fitted, rng))
+        proposals, decision = self._proposals(state)
+        num_next = self._num_next(state, left)
+        counts = [num_next // len(proposals)] * len(proposals)
+        counts[0] += num_next - sum(counts)
+        draws = [each.quasi_random(count, rng) for each, count in zip(proposals, counts, strict=True) if each]
+        return replace(state, next=Batch(decision, np.concatenate(draws), proposals, tuple(counts)))
+
+    def _proposals(self, state: ArchiveState) -> tuple[tuple[Proposal, ...], str]:
+        if state.fitted is None:
+            raise ValueError("there is no mixture yet")
+        if state.tempering < 1:
+            ledger = state.ledger
+            jump = quadratic_proposal(ledger.points, ledger.log_prob, ledger.log_weights)
+            if jump is not None:
+                return (state.fitted.density, GaussianMixture([jump])), "mixture and jump"
+        return (state.fitted.density,), "mixture"
+
+    def _num_next(self, state: ArchiveState, left: int) -> int:
+        """A batch, larger once the weights are even; what would be left over is added to the last."""
+        size = self._batch_size(state.ledger.points.shape[1], state.max_evals)
+        wanted = size if state.tempering < 1 else max(size, int(self.growth * len(state.ledger)))
+        return left if left < wanted + size // 2 else wanted
+
+
+def _floored(log_weights: Array) -> Array:
+    return np.asarray(np.maximum(log_weights, log_weights.max() - _FLOOR))
+
+
+def _sample(points: Array, log_weights: Array, power: float) -> WeightedPoints:
+    """The points that hold nearly all of the tempered weight."""
+    weights = normalize(power * _floored(log_weights))
+    pool = heaviest(weights)
+    return WeightedPoints(points[pool], weights[pool] / weights[pool].sum(), effective_sample_size(weights))
+
+
+def _info(state: ArchiveState) -> Info:
+    log_weights = state.ledger.log_weights
+    inside = np.isfinite(log_weights)
+    return {
+        "decision": WALK if state.walk is not None else state.next.decision,
+        "tempering": state.tempering,
+        "effective_sample_size": state.effective_size,
+        "num_components": 0 if state.fitted is None else state.fitted.density.num_components,
+        "log_evidence": state.log_evidence,
+        "mean_log_prob": float(normalize(log_weights[inside]) @ state.ledger.log_prob[inside]),
+    }

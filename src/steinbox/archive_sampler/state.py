@@ -1,0 +1,89 @@
+"""What the archive sampler knows between two batches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from steinbox.archive_sampler.ledger import Ledger, Proposal
+from steinbox.baselines.chains import ChainState
+from steinbox.proposals.choice import Fitted
+from steinbox.types import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Points to evaluate, why they were drawn, and how many of which proposal."""
+
+    decision: str
+    points: Array
+    proposals: tuple[Proposal, ...]
+    counts: tuple[int, ...]
+
+    @classmethod
+    def nothing(cls, dimension: int) -> Batch:
+        """The end."""
+        return cls("stop", np.empty((0, dimension)), (), ())
+
+
+@dataclass(frozen=True)
+class Milestone:
+    """How things stood after a batch."""
+
+    num_points: int
+    num_evals: int
+    tempering: float
+    log_evidence: float
+    effective_size: float
+
+
+@dataclass(frozen=True, eq=False)
+class Walk:
+    """Chains that took over, and where they were since they stopped learning."""
+
+    chains: ChainState
+    points: Array
+    log_prob: Array
+
+
+@dataclass(frozen=True, eq=False)
+class ArchiveState:
+    """All points so far, what was learned from them, and what is drawn next."""
+
+    ledger: Ledger
+    next: Batch
+    num_particles: int
+    max_evals: int
+    num_evals: int = 0
+    fitted: Fitted | None = None
+    chosen_at: float = 0.0
+    tempering: float = 0.0
+    num_even: int = 0
+    is_searching: bool = False
+    has_searched: bool = False
+    num_searched: int = 0
+    walk: Walk | None = None
+    path: tuple[Milestone, ...] = ()
+
+    def remembered(self) -> Self:
+        """With a milestone of how things stand."""
+        ledger = self.ledger
+        milestone = Milestone(len(ledger), self.num_evals, self.tempering, ledger.log_evidence, ledger.effective_size)
+        return replace(self, path=(*self.path, milestone))
+
+    @property
+    def log_evidence(self) -> float:
+        r"""The estimate of :math:`\log \int p` so far."""
+        return self.path[-1].log_evidence
+
+    @property
+    def effective_size(self) -> float:
+        """How many independent draws the weighted points are worth."""
+        return self.path[-1].effective_size
+
+    def path_at(self, share: float) -> Milestone:
+        """How things stood when there was this share of the points."""
+        wanted = share * len(self.ledger)
+        return next((each for each in reversed(self.path) if each.num_points <= wanted), self.path[0])

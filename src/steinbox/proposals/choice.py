@@ -1,0 +1,130 @@
+"""The warped mixture that explains weighted points best: straight or curved, with few components or many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from steinbox.gaussian import Gaussian
+from steinbox.mixtures import GaussianMixture
+from steinbox.proposals.mixture_fit import WeightedPoints, expected, fit_mixture
+from steinbox.proposals.warp import Warp
+from steinbox.proposals.warp_fit import fit_warp
+from steinbox.proposals.warped_mixture import WarpedMixture
+from steinbox.types import Array
+
+_MAX_COMPONENTS = 16
+_MAX_POINTS = 2000
+_PENALTY = 0.01  # in nats per point, on the logarithm of the number of components
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What is chosen: whether the map is curved and how firmly straight, the mixture's size and freedom."""
+
+    curved: bool
+    pseudo: float
+    num_components: int
+    tied: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A warped mixture, and the shape that was chosen for it."""
+
+    shape: Shape
+    density: WarpedMixture
+
+
+def choose(sample: WeightedPoints, rng: np.random.Generator, previous: Fitted | None = None) -> Fitted:
+    """The shape that predicts a held-out third best, fitted to all.
+
+    It is straight or curved, and has one component, or half, as many or twice as many as before, with covariances of
+    their own or one for all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from steinbox.targets import Banana
+    >>> points = Banana().sample(1000, np.random.default_rng(0))
+    >>> choose(WeightedPoints(points, np.full(1000, 1e-3), 1000), np.random.default_rng(0)).density
+    <steinbox.WarpedMixture: 1 components in 2 dimensions, curved>
+    """
+    sample = sample.at_most(_MAX_POINTS, rng)
+    order = rng.permutation(len(sample.points))
+    held_out, kept = order[: len(order) // 3], order[len(order) // 3 :]
+    training, test = sample.part(kept, 2 / 3), sample.part(held_out, 1 / 3)
+    best, best_score = None, -np.inf
+    for warp, curved, pseudo in _warps(training, test, rng):
+        for number, tied, start in _mixtures(training, None if previous is None else previous.density):
+            density = _behind(warp, training, number, tied, start, rng)
+            score = _score(density, test) - _PENALTY * np.log(number)
+            if best is None or score > best_score:
+                best, best_score = Fitted(Shape(curved, pseudo, number, tied), density), score
+    if best is None:
+        raise ValueError("expected weighted points to fit to")
+    return _refitted(sample, best, rng)
+
+
+def refit(sample: WeightedPoints, previous: Fitted, rng: np.random.Generator) -> Fitted:
+    """A mixture of the same shape for other points."""
+    return _refitted(sample.at_most(_MAX_POINTS, rng), previous, rng)
+
+
+def _refitted(sample: WeightedPoints, previous: Fitted, rng: np.random.Generator) -> Fitted:
+    shape = previous.shape
+    warp = fit_warp(sample, curved=shape.curved, pseudo=shape.pseudo)
+    start = previous.density.responsibilities(sample.points)
+    return Fitted(shape, _behind(warp, sample, shape.num_components, shape.tied, start, rng))
+
+
+def _score(density: WarpedMixture, test: WeightedPoints) -> float:
+    return float(test.weights @ density.log_prob(test.points))
+
+
+def _behind(
+    warp: Warp, sample: WeightedPoints, number: int, tied: bool, start: Array | None, rng: np.random.Generator
+) -> WarpedMixture:
+    white = WeightedPoints(warp.forward(sample.points)[0], sample.weights, sample.size)
+    return WarpedMixture(warp, fit_mixture(white, number, rng, tied=tied, start=start))
+
+
+def _warps(
+    training: WeightedPoints, test: WeightedPoints, rng: np.random.Generator
+) -> Iterator[tuple[Warp, bool, float]]:
+    """A straight map, its slopes drawn to zero firmly or hardly, whichever predicts better; and a curved one."""
+    straight = [
+        (fit_warp(training, curved=False, pseudo=pseudo), False, pseudo)
+        for pseudo in (0.5, 0.5 * training.points.shape[1])
+    ]
+    best = max(straight, key=lambda each: _score(_behind(each[0], training, 1, False, None, rng), test))
+    yield best
+    curved = fit_warp(training, curved=True, pseudo=best[2])
+    if curved.is_curved:
+        yield curved, True, best[2]
+
+
+def _mixtures(sample: WeightedPoints, previous: WarpedMixture | None) -> Iterator[tuple[int, bool, Array | None]]:
+    """Number of components, tied or not, and where to start; only what so few points can tell apart."""
+    now = 1 if previous is None else previous.num_components
+    yield 1, False, None
+    for number in sorted({max(1, now // 2), now, 2 * now} - {1}):
+        for tied in (False, True):
+            enough = sample.size / number >= (0.5 if tied else 1.0) * sample.points.shape[1] + 3
+            if not enough or number > _MAX_COMPONENTS:
+                continue
+            yield number, tied, None
+            if previous is not None and not tied and number == now:
+                yield number, tied, previous.responsibilities(sample.points)
+            if previous is not None and not tied and number == 2 * now:
+                yield number, tied, _doubled(previous, sample.points)
+
+
+def _doubled(previous: WarpedMixture, points: Array) -> Array:
+    """Responsibilities when every component is there twice, once much narrower."""
+    mixture = previous.mixture
+    narrow = [Gaussian(each.mean, cov=0.2 * each.cov) for each in mixture.components]
+    doubled = GaussianMixture([*mixture.components, *narrow], np.concatenate([mixture.weights, mixture.weights]))
+    return expected(doubled, previous.warp.forward(points)[0])
