@@ -80,7 +80,8 @@ class _Embedding:
     """The pool's mean embedding at the candidates, and the kernel between candidates, a row at a time."""
 
     def __init__(self, z: Array, weights: Array, levels: Array | None, candidates: IntegerArray) -> None:
-        self._bandwidth = median_squared_distance(z[candidates])
+        different = np.unique(z[candidates], axis=0)
+        self._bandwidth = (median_squared_distance(different) if len(different) > 1 else 0.0) or 1.0
         self._z = z[candidates]
         self._levels = None if levels is None else levels[candidates]
         self.mean = kernel_expansion(self._z, z, weights, RBF(), self._bandwidth)[0]

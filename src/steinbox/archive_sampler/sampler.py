@@ -14,9 +14,10 @@ import numpy as np
 
 from steinbox.archive_sampler.answer import answer
 from steinbox.archive_sampler.ledger import Ledger, Proposal
+from steinbox.archive_sampler.polish import begin_polish, could_be_polished, end_polish
 from steinbox.archive_sampler.search import missed, share, surprising_proposal, wide
 from steinbox.archive_sampler.state import ArchiveState, Batch
-from steinbox.archive_sampler.walk import WALK, begin_walk, is_stuck, walk_on
+from steinbox.archive_sampler.walk import begin_walk, ought_to_walk, walked
 from steinbox.checks import require_number
 from steinbox.evaluate import Evaluation
 from steinbox.initial import Initial
@@ -47,7 +48,8 @@ class ArchiveSampler:
     quasi-random draws of it and, while :math:`a < 1`, of a Gaussian from a quadratic fitted to all log-densities. Once,
     part of the budget searches for mass that the mixture has missed. If the mixture cannot follow the target, half of
     the budget goes to Markov chains from the initial distribution. At the end the weights are Pareto-smoothed, and
-    :func:`~steinbox.select` chooses the particles.
+    :func:`~steinbox.select` chooses the particles; if the budget is small and a surrogate of all log-densities is
+    accurate, Stein's force moves them to better places.
 
     ``result.trace`` has, after each batch, what is drawn next (``decision``), the power a (``tempering``), the
     effective sample size of the untempered weights, the number of components of the mixture and the log-evidence.
@@ -142,10 +144,11 @@ class ArchiveSampler:
         """Archive the values, weigh everything anew, and decide what to draw next."""
         state = replace(state, num_evals=state.num_evals + len(points))
         if state.walk is not None:
-            state = walk_on(state, evaluation, rng)
+            state = walked(state, state.walk, evaluation, rng)
+        elif state.polish is not None:
+            state = end_polish(state, state.polish, evaluation)
         else:
-            state = self._weighed(self._archived(state, points, evaluation))
-            state = self._decided(state, rng)
+            state = self._decided(self._weighed(self._archived(state, points, evaluation)), rng)
         return state, _info(state)
 
     def converged(self, state: ArchiveState) -> bool:
@@ -197,15 +200,20 @@ class ArchiveSampler:
         size = self._batch_size(dimension, state.max_evals)
         wanted = max(size / 4, 5 * dimension, 50, 0.05 * len(log_weights))
         tempering = temper(_floored(log_weights), min(wanted, 0.9 * np.isfinite(log_weights).sum()))
-        return replace(state, tempering=tempering, num_even=state.num_even + (tempering == 1)).remembered()
+        state = replace(state, tempering=tempering, num_even=state.num_even + (tempering == 1))
+        return replace(state, jump_share=_earned(state)).remembered()
 
     def _decided(self, state: ArchiveState, rng: np.random.Generator) -> ArchiveState:
         """The state with its next batch: none, of a search, of chains, or of a mixture."""
         left = state.max_evals - state.num_evals
         if left == 0:
             return replace(state, next=Batch.nothing(state.ledger.points.shape[1]))
-        if is_stuck(state):
-            return begin_walk(state, left, rng)
+        if left == state.num_particles and could_be_polished(state):
+            polishing = begin_polish(state, self.draws(state).particles, rng)
+            if polishing is not None:
+                return polishing
+        if ought_to_walk(state):
+            return begin_walk(state, rng)
         if state.is_searching or self._ought_to_search(state):
             searching = self._searching(state, left, rng)
             if searching is not None:
@@ -215,7 +223,8 @@ class ArchiveSampler:
 
     def _ought_to_search(self, state: ArchiveState) -> bool:
         late = state.num_evals > 0.4 * state.max_evals
-        return not state.has_searched and state.fitted is not None and (state.num_even >= 3 or late)
+        ready = state.num_even >= 3 or (late and state.tempering == 1)
+        return ready and not state.has_searched and state.fitted is not None
 
     def _searching(self, state: ArchiveState, left: int, rng: np.random.Generator) -> ArchiveState | None:
         """The state with a batch that looks for missed mass; None if the search is over."""
@@ -244,10 +253,10 @@ class ArchiveSampler:
             state = replace(state, fitted=refit(sample, state.fitted, rng))
         proposals, decision = self._proposals(state)
         num_next = self._num_next(state, left)
-        counts = [num_next // len(proposals)] * len(proposals)
-        counts[0] += num_next - sum(counts)
+        num_jumps = int(state.jump_share * num_next) if len(proposals) > 1 else 0
+        counts = (num_next - num_jumps, num_jumps)[: len(proposals)]
         draws = [each.quasi_random(count, rng) for each, count in zip(proposals, counts, strict=True) if each]
-        return replace(state, next=Batch(decision, np.concatenate(draws), proposals, tuple(counts)))
+        return replace(state, next=Batch(decision, np.concatenate(draws), proposals, counts))
 
     def _proposals(self, state: ArchiveState) -> tuple[tuple[Proposal, ...], str]:
         if state.fitted is None:
@@ -263,6 +272,8 @@ class ArchiveSampler:
         """A batch, larger once the weights are even; what would be left over is added to the last."""
         size = self._batch_size(state.ledger.points.shape[1], state.max_evals)
         wanted = size if state.tempering < 1 else max(size, int(self.growth * len(state.ledger)))
+        if state.num_particles < left < wanted + state.num_particles + size // 2 and could_be_polished(state):
+            return left - state.num_particles
         return left if left < wanted + size // 2 else wanted
 
 
@@ -277,11 +288,23 @@ def _sample(points: Array, log_weights: Array, power: float) -> WeightedPoints:
     return WeightedPoints(points[pool], weights[pool] / weights[pool].sum(), effective_sample_size(weights))
 
 
+def _earned(state: ArchiveState) -> float:
+    """The share of the next draws that the jump deserves: a draw of it earned so much of the tempered weight."""
+    if len(state.ledger.counts) < 2 or len(state.next.counts) < 2 or min(state.ledger.counts[-2:]) == 0:
+        return state.jump_share
+    num_mixture, num_jump = state.ledger.counts[-2:]
+    weights = normalize(state.tempering * _floored(state.ledger.log_weights))
+    of_mixture = weights[-num_mixture - num_jump : -num_jump].mean()
+    of_jump = weights[-num_jump:].mean()
+    share = of_jump / max(of_jump + of_mixture, 1e-300)
+    return float(np.clip(0.5 * (state.jump_share + share), 0.1, 0.9))
+
+
 def _info(state: ArchiveState) -> Info:
     log_weights = state.ledger.log_weights
     inside = np.isfinite(log_weights)
     return {
-        "decision": WALK if state.walk is not None else state.next.decision,
+        "decision": state.next.decision,
         "tempering": state.tempering,
         "effective_sample_size": state.effective_size,
         "num_components": 0 if state.fitted is None else state.fitted.density.num_components,

@@ -49,6 +49,15 @@ class Walk:
 
 
 @dataclass(frozen=True, eq=False)
+class Polish:
+    """Particles that a surrogate moved, their log-densities, foretold or found, and whether the two agree."""
+
+    points: Array
+    log_prob: Array
+    is_good: bool
+
+
+@dataclass(frozen=True, eq=False)
 class ArchiveState:
     """All points so far, what was learned from them, and what is drawn next."""
 
@@ -61,10 +70,12 @@ class ArchiveState:
     chosen_at: float = 0.0
     tempering: float = 0.0
     num_even: int = 0
+    jump_share: float = 0.5
     is_searching: bool = False
     has_searched: bool = False
     num_searched: int = 0
     walk: Walk | None = None
+    polish: Polish | None = None
     path: tuple[Milestone, ...] = ()
 
     def remembered(self) -> Self:

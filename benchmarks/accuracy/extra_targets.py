@@ -1,0 +1,278 @@
+"""Targets with exact draws that steinbox itself does not have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from scipy.stats import ortho_group
+
+import steinbox as sb
+
+SCHOOL_EFFECTS = np.array([28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0])
+SCHOOL_ERRORS = np.array([15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0])
+
+
+@dataclass(frozen=True)
+class Bananas:
+    """Independent bananas, their coordinates interleaved: first all first ones, then all second ones."""
+
+    num_bananas: int
+    banana: sb.targets.Banana = field(default_factory=sb.targets.Banana)
+
+    @property
+    def dimension(self) -> int:
+        return 2 * self.num_bananas
+
+    @property
+    def mean(self) -> np.ndarray:
+        return np.zeros(self.dimension)
+
+    @property
+    def cov(self) -> np.ndarray:
+        return np.diag(np.repeat(np.diag(self.banana.cov), self.num_bananas))
+
+    def log_prob(self, x: np.ndarray) -> np.ndarray:
+        return self.banana.log_prob(self._pairs(x)).reshape(len(x), -1).sum(axis=1)
+
+    def score(self, x: np.ndarray) -> np.ndarray:
+        return self._joined(self.banana.score(self._pairs(x)))
+
+    def sample(self, num_points: int, rng: np.random.Generator) -> np.ndarray:
+        return self._joined(self.banana.sample(num_points * self.num_bananas, rng))
+
+    def _pairs(self, x: np.ndarray) -> np.ndarray:
+        return x.reshape(len(x), 2, self.num_bananas).swapaxes(1, 2).reshape(-1, 2)
+
+    def _joined(self, pairs: np.ndarray) -> np.ndarray:
+        return pairs.reshape(-1, self.num_bananas, 2).swapaxes(1, 2).reshape(-1, self.dimension)
+
+
+@dataclass(frozen=True, eq=False)
+class Rotated:
+    """A target turned by a random rotation, always the same."""
+
+    target: Bananas
+
+    @property
+    def dimension(self) -> int:
+        return self.target.dimension
+
+    @cached_property
+    def rotation(self) -> np.ndarray:
+        return ortho_group.rvs(self.dimension, random_state=0)
+
+    @property
+    def mean(self) -> np.ndarray:
+        return self.target.mean @ self.rotation
+
+    @property
+    def cov(self) -> np.ndarray:
+        return self.rotation.T @ self.target.cov @ self.rotation
+
+    def log_prob(self, x: np.ndarray) -> np.ndarray:
+        return self.target.log_prob(x @ self.rotation.T)
+
+    def score(self, x: np.ndarray) -> np.ndarray:
+        return self.target.score(x @ self.rotation.T) @ self.rotation
+
+    def sample(self, num_points: int, rng: np.random.Generator) -> np.ndarray:
+        return self.target.sample(num_points, rng) @ self.rotation
+
+
+@dataclass(frozen=True, eq=False)
+class Shifted:
+    """A target moved by the same distance in every coordinate."""
+
+    target: sb.targets.StudentT
+    distance: float
+
+    @property
+    def dimension(self) -> int:
+        return self.target.dimension
+
+    @property
+    def mean(self) -> np.ndarray:
+        return self.target.mean + self.distance
+
+    @property
+    def cov(self) -> np.ndarray:
+        return self.target.cov
+
+    def log_prob(self, x: np.ndarray) -> np.ndarray:
+        return self.target.log_prob(x - self.distance)
+
+    def score(self, x: np.ndarray) -> np.ndarray:
+        return self.target.score(x - self.distance)
+
+    def sample(self, num_points: int, rng: np.random.Generator) -> np.ndarray:
+        return self.target.sample(num_points, rng) + self.distance
+
+
+class RoundMixture(sb.GaussianMixture):
+    """A mixture of Gaussians with covariances s² I, fast for methods that ask for one point after the other."""
+
+    @cached_property
+    def centres(self) -> np.ndarray:
+        return np.stack([component.mean for component in self.components])
+
+    @cached_property
+    def variances(self) -> np.ndarray:
+        return np.array([component.cov[0, 0] for component in self.components])
+
+    def log_prob(self, x: np.ndarray) -> np.ndarray:
+        squares = ((x[:, None] - self.centres) ** 2).sum(axis=2) / self.variances
+        constants = np.log(self.weights) - 0.5 * self.dimension * np.log(2 * np.pi * self.variances)
+        terms = constants - 0.5 * squares
+        largest = terms.max(axis=1)
+        return largest + np.log(np.exp(terms - largest[:, None]).sum(axis=1))
+
+
+@dataclass(frozen=True)
+class HalfNormal:
+    """The standard normal restricted to positive coordinates: a wall of −inf around it."""
+
+    dimension: int
+
+    @property
+    def mean(self) -> np.ndarray:
+        return np.full(self.dimension, np.sqrt(2 / np.pi))
+
+    @property
+    def cov(self) -> np.ndarray:
+        return (1 - 2 / np.pi) * np.eye(self.dimension)
+
+    def log_prob(self, x: np.ndarray) -> np.ndarray:
+        return np.where((x > 0).all(axis=1), -0.5 * (x**2).sum(axis=1), -np.inf)
+
+    def sample(self, num_points: int, rng: np.random.Generator) -> np.ndarray:
+        return np.abs(rng.standard_normal((num_points, self.dimension)))
+
+
+@dataclass(frozen=True)
+class LogGamma:
+    """Independent logarithms of Gamma variables: skew to the left."""
+
+    dimension: int
+    shape: float = 2.0
+
+    def log_prob(self, x: np.ndarray) -> np.ndarray:
+        with np.errstate(over="ignore"):
+            return (self.shape * x - np.exp(x)).sum(axis=1)
+
+    def score(self, x: np.ndarray) -> np.ndarray:
+        with np.errstate(over="ignore"):
+            return self.shape - np.exp(x)
+
+    def sample(self, num_points: int, rng: np.random.Generator) -> np.ndarray:
+        return np.log(rng.gamma(self.shape, size=(num_points, self.dimension)))
+
+
+@dataclass(frozen=True)
+class HybridRosenbrock:
+    r"""The hybrid Rosenbrock density of Pagani, Wiegand & Nadarajah (2022).
+
+    A first coordinate :math:`N(\mu, 1/2a)` from which chains of normals start, each with mean the square of the one
+    before and variance :math:`1/2b`. The parameters are those of the article.
+    """
+
+    chain_length: int = 2
+    num_chains: int = 2
+    mu: float = 1.0
+    a: float = 1 / 20
+    b: float = 100 / 20
+
+    @property
+    def dimension(self) -> int:
+        return 1 + self.chain_length * self.num_chains
+
+    def log_prob(self, x: np.ndarray) -> np.ndarray:
+        chains = x[:, 1:].reshape(len(x), self.num_chains, self.chain_length)
+        first = np.broadcast_to(x[:, :1, None], (len(x), self.num_chains, 1))
+        before = np.concatenate([first, chains[:, :, :-1]], axis=2)
+        return -self.a * (x[:, 0] - self.mu) ** 2 - self.b * ((chains - before**2) ** 2).sum(axis=(1, 2))
+
+    def sample(self, num_points: int, rng: np.random.Generator) -> np.ndarray:
+        first = self.mu + rng.standard_normal(num_points) / np.sqrt(2 * self.a)
+        columns = [first]
+        for _ in range(self.num_chains):
+            last = first
+            for _ in range(self.chain_length):
+                last = last**2 + rng.standard_normal(num_points) / np.sqrt(2 * self.b)
+                columns.append(last)
+        return np.column_stack(columns)
+
+
+@dataclass(frozen=True)
+class EightSchools:
+    r"""The eight schools, centred: mu, log tau, theta_1 to theta_8.
+
+    The priors are :math:`\mu \sim N(0, 5^2)` and :math:`\tau \sim \mathrm{HalfCauchy}(5)`. Exact draws take log tau
+    from its marginal density on a fine grid, then mu given tau and theta given both, which are normal.
+    """
+
+    dimension: int = 10
+    scale: float = 5.0
+
+    def log_prob(self, x: np.ndarray) -> np.ndarray:
+        mu, log_tau, theta = x[:, 0], x[:, 1], x[:, 2:]
+        with np.errstate(over="ignore", invalid="ignore"):
+            spread = (((theta - mu[:, None]) * np.exp(-log_tau)[:, None]) ** 2).sum(axis=1)
+        fit = (((theta - SCHOOL_EFFECTS) / SCHOOL_ERRORS) ** 2).sum(axis=1)
+        return self._log_prior(log_tau) - 0.5 * ((mu / self.scale) ** 2 + spread + fit) - len(SCHOOL_EFFECTS) * log_tau
+
+    def sample(self, num_points: int, rng: np.random.Generator) -> np.ndarray:
+        grid = np.linspace(-15.0, 8.0, 20_001)
+        log_marginal = self._log_marginal(grid)
+        probabilities = np.exp(log_marginal - log_marginal.max())
+        log_tau = rng.choice(grid, size=num_points, p=probabilities / probabilities.sum())
+        log_tau += (grid[1] - grid[0]) * rng.uniform(-0.5, 0.5, size=num_points)
+        precision, centre = self._mu_given(log_tau)
+        mu = centre + rng.standard_normal(num_points) / np.sqrt(precision)
+        tau_precision = np.exp(-2 * log_tau)[:, None]
+        theta_precision = tau_precision + SCHOOL_ERRORS**-2
+        theta_mean = (tau_precision * mu[:, None] + SCHOOL_EFFECTS / SCHOOL_ERRORS**2) / theta_precision
+        theta = theta_mean + rng.standard_normal(theta_mean.shape) / np.sqrt(theta_precision)
+        return np.column_stack([mu, log_tau, theta])
+
+    def _log_prior(self, log_tau: np.ndarray) -> np.ndarray:
+        """Of log tau, with the Jacobian."""
+        return log_tau - np.logaddexp(0, 2 * (log_tau - np.log(self.scale)))
+
+    def _mu_given(self, log_tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Precision and mean of mu given tau and the data."""
+        weights = 1 / (np.exp(2 * log_tau)[:, None] + SCHOOL_ERRORS**2)
+        precision = weights.sum(axis=1) + self.scale**-2
+        return precision, weights @ SCHOOL_EFFECTS / precision
+
+    def _log_marginal(self, log_tau: np.ndarray) -> np.ndarray:
+        """Of log tau given the data: the likelihood at any mu, times its prior, over mu's conditional density."""
+        variances = np.exp(2 * log_tau)[:, None] + SCHOOL_ERRORS**2
+        precision, centre = self._mu_given(log_tau)
+        residuals = ((SCHOOL_EFFECTS - centre[:, None]) ** 2 / variances + np.log(variances)).sum(axis=1)
+        return self._log_prior(log_tau) - 0.5 * (residuals + (centre / self.scale) ** 2 + np.log(precision))
+
+
+@dataclass(frozen=True, eq=False)
+class Logistic:
+    """The synthetic logistic regression; its "exact" draws are those that ``logistic_reference.py`` wrote.
+
+    There are 2,000 of them: whoever asks for more gets all.
+    """
+
+    draws: np.ndarray
+    posterior: sb.targets.LogisticRegression = field(default_factory=sb.targets.LogisticRegression.synthetic)
+
+    @property
+    def dimension(self) -> int:
+        return self.posterior.dimension
+
+    def log_prob(self, x: np.ndarray) -> np.ndarray:
+        return self.posterior.log_prob(x)
+
+    def score(self, x: np.ndarray) -> np.ndarray:
+        return self.posterior.score(x)
+
+    def sample(self, num_points: int, rng: np.random.Generator) -> np.ndarray:
+        return rng.permutation(self.draws)[:num_points]

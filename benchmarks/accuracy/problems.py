@@ -1,0 +1,136 @@
+"""The problems: a log-density, where to start, and exact draws to compare with.
+
+Methods may be tuned on the group "tuning"; those of the group "test" were never looked at while settings were chosen.
+The start is N(0, 9 I) with three exceptions: ``off_centre_modes10`` starts beyond one of its two modes, ``far_t8`` has
+its target moved instead, and ``half_normal10`` starts at N(1, I), because one draw of N(0, 9 I) in a thousand would lie
+inside its walls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from extra_targets import (
+    Bananas,
+    EightSchools,
+    HalfNormal,
+    HybridRosenbrock,
+    LogGamma,
+    Logistic,
+    Rotated,
+    RoundMixture,
+    Shifted,
+)
+
+import steinbox as sb
+
+LOGISTIC_DRAWS = Path(__file__).parent.parent / "results" / "logistic_reference.npz"
+NUM_FOR_MOMENTS = 200_000
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What a method gets, and what it is compared with.
+
+    ``log_prob`` maps (n, d) to (n,), without noise; ``noise`` is the standard deviation of what is added to it at every
+    evaluation. ``score`` is its gradient where the target has one and there is no noise.
+    """
+
+    name: str
+    group: str
+    log_prob: Callable[[np.ndarray], np.ndarray]
+    initial: sb.Gaussian
+    sample: Callable[[int, np.random.Generator], np.ndarray]
+    dimension: int
+    noise: float = 0.0
+    score: Callable[[np.ndarray], np.ndarray] | None = None
+    exact_moments: tuple[np.ndarray, np.ndarray] | None = None
+
+    @property
+    def moments(self) -> tuple[np.ndarray, np.ndarray]:
+        """Means and variances: exact where they are known, else those of many exact draws."""
+        if self.exact_moments is not None:
+            return self.exact_moments
+        draws = self.sample(NUM_FOR_MOMENTS, np.random.default_rng(2))
+        return draws.mean(axis=0), draws.var(axis=0)
+
+
+def problem(name: str, group: str, target: Any, initial: sb.Gaussian | None = None, noise: float = 0.0) -> Problem:
+    """The problem of a target, which starts at N(0, 9 I) if not told otherwise."""
+    has_moments = hasattr(target, "mean") and hasattr(target, "cov")
+    return Problem(
+        name,
+        group,
+        target.log_prob,
+        sb.Gaussian(np.zeros(target.dimension), std=3.0) if initial is None else initial,
+        target.sample,
+        target.dimension,
+        noise,
+        score=None if noise else getattr(target, "score", None),
+        exact_moments=(target.mean, np.diag(target.cov)) if has_moments else None,
+    )
+
+
+def beyond_a_mode(modes: sb.GaussianMixture) -> sb.Gaussian:
+    """A start centred at twice the first mode."""
+    return sb.Gaussian(2 * modes.components[0].mean, std=3.0)
+
+
+def as_round(mixture: sb.GaussianMixture) -> RoundMixture:
+    return RoundMixture(mixture.components, mixture.weights)
+
+
+def mixed_modes() -> RoundMixture:
+    """Three modes of unequal weights, whose scales differ by a factor of twelve."""
+    components = [
+        sb.Gaussian([3.0, 3.0, 0.0, 0.0, 0.0], std=1.0),
+        sb.Gaussian([-3.0, 0.0, 3.0, 0.0, 0.0], std=0.2),
+        sb.Gaussian([0.0, -4.0, -4.0, 0.0, 0.0], std=2.5),
+    ]
+    return RoundMixture(components, weights=[0.5, 0.3, 0.2])
+
+
+def tuning_problems() -> list[Problem]:
+    """Those on which settings may be chosen."""
+    rbm, banana = sb.targets.paper_rbm(), sb.targets.Banana()
+    gmm = as_round(sb.targets.paper_gmm())
+    modes = as_round(sb.targets.separated_modes(10, distance=8.0, share=0.5))
+    return [
+        problem("gauss2", "tuning", sb.targets.paper_gaussian()),
+        problem("gmm25", "tuning", gmm),
+        problem("rbm20", "tuning", rbm),
+        problem("banana2", "tuning", banana),
+        problem("funnel10", "tuning", sb.targets.Funnel(10)),
+        problem("two_modes10", "tuning", modes),
+        problem("off_centre_modes10", "tuning", modes, initial=beyond_a_mode(modes)),
+        problem("gmm25_noise", "tuning", gmm, noise=0.5),
+        problem("rbm20_noise", "tuning", rbm, noise=0.5),
+        problem("banana2_noise", "tuning", banana, noise=0.5),
+    ]
+
+
+def test_problems() -> list[Problem]:
+    """Those on which nothing was chosen."""
+    student_t = sb.targets.StudentT(8, dof=5.0)
+    return [
+        problem("ar30", "test", sb.targets.autoregressive(30)),
+        problem("ar60", "test", sb.targets.autoregressive(60)),
+        problem("student_t8", "test", student_t),
+        problem("far_t8", "test", Shifted(student_t, distance=20.0)),
+        problem("ring2", "test", sb.targets.Ring()),
+        problem("ten_bananas20", "test", Bananas(10)),
+        problem("rotated_bananas10", "test", Rotated(Bananas(5))),
+        problem("half_normal10", "test", HalfNormal(10), initial=sb.Gaussian(np.ones(10), std=1.0)),
+        problem("eight_schools", "test", EightSchools()),
+        problem("hybrid_rosenbrock", "test", HybridRosenbrock()),
+        problem("skew20", "test", LogGamma(20)),
+        problem("logistic", "test", Logistic(np.load(LOGISTIC_DRAWS)["draws"].astype(np.float64))),
+        problem("mixed_modes5", "test", mixed_modes()),
+    ]
+
+
+PROBLEMS = {each.name: each for each in [*tuning_problems(), *test_problems()]}
