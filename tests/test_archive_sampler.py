@@ -124,3 +124,162 @@ def test_nonsense_is_refused_in_words():
         sb.ArchiveSampler(batch=3)
     with pytest.raises(ValueError, match="growth"):
         dataclasses.replace(sb.ArchiveSampler(), growth=-1.0)
+
+
+# -- decisions ---------------------------------------------------------------------------------------------------------
+
+
+def test_it_stops_early_and_says_so():
+    result = run(max_evals=20_000)
+    assert result.status is sb.Status.CONVERGED
+    assert result.num_evals < 10_000
+    assert result.effective_sample_size >= 20 * 100
+    patient = sb.ArchiveSampler(stop_early=False)
+    assert (
+        sb.sample(MIXTURE.log_prob, START, method=patient, max_evals=5_000, vectorized=True, seed=0).num_evals == 5_000
+    )
+
+
+def test_a_mode_beyond_the_start_is_found():
+    """The start is centred at twice one of two modes. Seen to fail without the search."""
+    modes = sb.targets.separated_modes(6, distance=8.0, share=0.5)
+    start = sb.Gaussian(2 * modes.components[0].mean, std=3.0)
+    result = run(modes, start, max_evals=5_000)
+    assert "search" in result.trace["decision"]
+    towards = modes.components[1].mean - modes.components[0].mean
+    assert ((result.particles @ towards > 0).mean()) == pytest.approx(0.5, abs=0.05)
+
+
+class Turned:
+    """Three bananas in six dimensions, turned: no triangular map is right for it."""
+
+    rotation = np.linalg.qr(np.random.default_rng(3).normal(size=(6, 6)))[0]
+
+    def log_prob(self, x):
+        return sb.targets.Banana().log_prob((x @ self.rotation).reshape(-1, 2)).reshape(len(x), 3).sum(axis=1)
+
+
+def test_chains_take_over_where_no_mixture_follows(monkeypatch):
+    monkeypatch.setattr("steinbox.archive_sampler.walk._UNEVEN", 1.1)
+    monkeypatch.setattr("steinbox.archive_sampler.walk._ON_THE_WAY", np.inf)
+    monkeypatch.setattr("steinbox.archive_sampler.answer._MANY", -1.0)
+    result = run(Turned(), sb.Gaussian(np.zeros(6), std=3.0), num_particles=50, max_evals=6_000)
+    assert list(result.trace["decision"]).count("chains") >= 25
+    assert any("Markov chains" in warning for warning in result.warnings)
+    np.testing.assert_allclose(result.log_prob, Turned().log_prob(result.particles), rtol=1e-12)
+    assert len(np.unique(result.particles, axis=0)) > 25
+
+
+def test_chains_that_find_nothing_new_are_not_believed(monkeypatch):
+    monkeypatch.setattr("steinbox.archive_sampler.walk._UNEVEN", 1.1)
+    monkeypatch.setattr("steinbox.archive_sampler.walk._ON_THE_WAY", np.inf)
+    monkeypatch.setattr("steinbox.archive_sampler.sampler._ENOUGH", np.inf)
+    result = run(max_evals=6_000)
+    assert "chains" in result.trace["decision"]
+    assert result.warnings == ()
+    np.testing.assert_allclose(result.mean, MIXTURE.mean, atol=0.1)
+
+
+def test_a_small_budget_is_polished_where_the_surrogate_is_accurate():
+    """600 evaluations; 200 exact draws have about 0.05. Without the polish it is 0.02 here."""
+    target = sb.targets.paper_gaussian()
+    result = run(target, sb.Gaussian([0, 0], std=3), num_particles=200, max_evals=600)
+    assert result.trace["decision"][-2] == "polish"
+    assert sb.mmd(result.particles, target.sample(5_000, np.random.default_rng(9))) < 0.015
+    np.testing.assert_allclose(result.log_prob, target.log_prob(result.particles), rtol=1e-12)
+    assert result.num_evals == 600
+
+
+def test_a_polish_that_hurts_is_undone(monkeypatch):
+    monkeypatch.setattr("steinbox.archive_sampler.polish._ACCURATE", np.inf)
+    settings = {"num_particles": 200, "max_evals": 800}
+    result = run(sb.targets.Banana(), sb.Gaussian([0, 0], std=3), **settings)
+    assert "polish" in result.trace["decision"]
+    pool = {tuple(point) for point in result.pool}
+    assert all(tuple(particle) in pool for particle in result.particles), "particles are chosen, not moved"
+
+
+def test_values_of_an_earlier_run_show_the_way():
+    """From a start that is far away: 600 evaluations alone do not find the target."""
+    far = sb.Gaussian([30.0, 30.0], std=3.0)
+    alone = run(initial=far, max_evals=600, num_particles=50)
+    earlier = run(max_evals=2_000)
+    taught = run(initial=far, max_evals=600, num_particles=50, archive=earlier.archive)
+    assert np.abs(taught.mean - MIXTURE.mean).max() < 0.3
+    assert alone.effective_sample_size < 0.5 * taught.effective_sample_size
+
+
+# -- answers -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_pool_and_the_evidence():
+    result = run()
+    assert result.pool.shape == (result.num_evals, 2)
+    np.testing.assert_allclose(result.pool_weights.sum(), 1)
+    np.testing.assert_allclose(result.pool_weights @ result.pool, MIXTURE.mean, atol=0.1)
+    assert abs(result.log_evidence) < 4 * result.log_evidence_error + 0.01
+    assert 0 < result.log_evidence_error < 0.05
+    assert result.pareto_shape < 0.7
+
+
+def test_the_evidence_error_is_about_right():
+    """Over six seeds the evidence scatters as much as it says, or less: quasi-random draws do better."""
+    results = [run(max_evals=1_000, seed=seed) for seed in range(6)]
+    scatter = np.std([result.log_evidence for result in results], ddof=1)
+    said = np.mean([result.log_evidence_error for result in results])
+    assert said / 10 < scatter < 2 * said
+
+
+def test_a_pool_in_the_user_s_units():
+    target = sb.Gaussian([0.0, 0.0], std=1.0)
+    result = run(target, START, bounds=[(0, None), None], max_evals=2_000)
+    assert result.pool[:, 0].min() > 0
+    assert result.log_evidence == pytest.approx(np.log(0.5), abs=0.05)
+    assert (result.pool_weights @ result.pool)[0] == pytest.approx(np.sqrt(2 / np.pi), abs=0.05)
+
+
+def test_a_uniform_start_between_bounds_is_normalised():
+    target = sb.Gaussian([0.0, 0.0], std=1.0)
+    result = run(target, None, bounds=[(-5, 5), (-5, 5)], max_evals=2_000)
+    assert result.log_evidence == pytest.approx(0, abs=0.03)
+
+
+def test_it_is_saved_and_loaded(tmp_path):
+    result = run()
+    again = sb.Result.load(result.save(tmp_path / "run.npz"))
+    np.testing.assert_array_equal(again.pool, result.pool)
+    np.testing.assert_array_equal(again.trace["decision"], result.trace["decision"])
+    assert again.log_evidence == result.log_evidence
+    x = MIXTURE.sample(10, np.random.default_rng(0))
+    np.testing.assert_array_equal(again.mixture.log_prob(x), result.mixture.log_prob(x))
+
+
+def test_other_methods_have_their_particles_as_the_pool():
+    result = sb.sample(MIXTURE.log_prob, START, method=sb.baselines.SMC(), vectorized=True, max_evals=4_000, seed=0)
+    np.testing.assert_array_equal(result.pool, result.particles)
+    assert result.mixture is None
+    assert abs(result.log_evidence) < 0.5
+    assert np.isnan(result.log_evidence_error)
+
+
+def test_the_mixture_is_a_surrogate():
+    result = run()
+    exact = MIXTURE.sample(300, np.random.default_rng(1))
+    log_prob = MIXTURE.log_prob(exact)
+    good = sb.gf_ksd(exact, log_prob, surrogate=result.mixture)
+    bad = sb.gf_ksd(1.5 * exact, MIXTURE.log_prob(1.5 * exact), surrogate=result.mixture)
+    assert float(good) < 0.5 * float(bad)
+    assert sb.goodness_of_fit(exact, log_prob, surrogate=result.mixture, rng=0).p_value > 0.05
+    assert len(sb.thin(exact, log_prob, 20, surrogate=result.mixture)) == 20
+
+
+def test_too_small_a_budget_is_said_in_words():
+    hard = sb.targets.autoregressive(40)
+    result = run(hard, sb.Gaussian(np.zeros(40), std=3.0), max_evals=600)
+    assert any("independent draws" in warning for warning in result.warnings)
+    assert run().warnings == ()
+
+
+def test_mass_still_being_found_is_said_in_words():
+    result = run(sb.targets.Funnel(10), sb.Gaussian(np.zeros(10), std=3.0), num_particles=200, max_evals=3_000)
+    assert any("independent draws" in warning or "still being found" in warning for warning in result.warnings)

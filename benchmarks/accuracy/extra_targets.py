@@ -276,3 +276,77 @@ class Logistic:
 
     def sample(self, num_points: int, rng: np.random.Generator) -> np.ndarray:
         return rng.permutation(self.draws)[:num_points]
+
+
+@dataclass(frozen=True)
+class SineValleys:
+    """Independent pairs: a normal coordinate of variance 4, and one that follows twice its sine within 0.3."""
+
+    num_pairs: int
+
+    @property
+    def dimension(self) -> int:
+        return 2 * self.num_pairs
+
+    def log_prob(self, x: np.ndarray) -> np.ndarray:
+        first, second = x[:, : self.num_pairs], x[:, self.num_pairs :]
+        return -0.5 * ((first / 2) ** 2 + ((second - 2 * np.sin(first)) / 0.3) ** 2).sum(axis=1)
+
+    def sample(self, num_points: int, rng: np.random.Generator) -> np.ndarray:
+        first = 2 * rng.standard_normal((num_points, self.num_pairs))
+        return np.column_stack([first, 2 * np.sin(first) + 0.3 * rng.standard_normal(first.shape)])
+
+
+@dataclass(frozen=True)
+class Exponentials:
+    """Independent exponential variables: steepest at a wall of −inf."""
+
+    dimension: int
+
+    @property
+    def mean(self) -> np.ndarray:
+        return np.ones(self.dimension)
+
+    @property
+    def cov(self) -> np.ndarray:
+        return np.eye(self.dimension)
+
+    def log_prob(self, x: np.ndarray) -> np.ndarray:
+        return np.where((x > 0).all(axis=1), -x.sum(axis=1), -np.inf)
+
+    def sample(self, num_points: int, rng: np.random.Generator) -> np.ndarray:
+        return rng.exponential(size=(num_points, self.dimension))
+
+
+@dataclass(frozen=True)
+class RandomEffects:
+    """Group means around a common one, centred, with a log-scale that drives their spread: a funnel off the origin.
+
+    The common mean is N(0, 1), the log-scale N(0, 1), each of the group means N(mean, scale²),
+    and exact draws are simple.
+    """
+
+    num_groups: int
+
+    @property
+    def dimension(self) -> int:
+        return 2 + self.num_groups
+
+    def log_prob(self, x: np.ndarray) -> np.ndarray:
+        mean, log_scale, effects = x[:, 0], x[:, 1], x[:, 2:]
+        with np.errstate(over="ignore"):
+            squares = ((effects - mean[:, None]) ** 2).sum(axis=1) * np.exp(-2 * log_scale)
+        return -0.5 * (mean**2 + log_scale**2 + squares) - self.num_groups * log_scale
+
+    def sample(self, num_points: int, rng: np.random.Generator) -> np.ndarray:
+        mean, log_scale = rng.standard_normal((2, num_points, 1))
+        effects = mean + np.exp(log_scale) * rng.standard_normal((num_points, self.num_groups))
+        return np.column_stack([mean, log_scale, effects])
+
+
+def scattered_modes(dimension: int, num_modes: int) -> RoundMixture:
+    """Modes at random places, with random scales and weights, always the same."""
+    rng = np.random.default_rng(11)
+    places = 3 * rng.standard_normal((num_modes, dimension))
+    components = [sb.Gaussian(place, std=float(rng.uniform(0.5, 1.5))) for place in places]
+    return RoundMixture(components, rng.uniform(0.5, 1.5, size=num_modes))

@@ -10,7 +10,6 @@ from peers.points import resampled
 import steinbox as sb
 
 METHODS = {
-    "archive": sb.ArchiveSampler(),
     "default": None,
     "annealed_gf_svgd": sb.AnnealedGFSVGD(),
     "gf_svgd": sb.GFSVGD(),

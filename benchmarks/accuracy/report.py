@@ -31,14 +31,13 @@ IMAGES = Path(__file__).parent.parent.parent / "docs" / "images"
 PACKAGES = ("steinbox", "emcee", "zeus-mcmc", "dynesty", "pocomc", "pymc", "blackjax", "evosax")
 WITH_GRADIENTS = ("annealed_svgd", "svgd")
 COMPARED = (
-    *("exact", "archive", "default", "smc", "adaptive_metropolis"),
+    *("exact", "default", "smc", "adaptive_metropolis"),
     *("emcee", "emcee_de", "zeus", "dynesty", "pocomc", "pymc_smc", "blackjax", "evosax"),
 )
-IN_DETAIL = ("exact", "archive", "default", "smc", "emcee", "pymc_smc", "blackjax")
+IN_DETAIL = ("exact", "default", "smc", "emcee", "pymc_smc", "blackjax")
 STYLES = {
     "exact": ("200 exact draws", "black", "|"),
-    "archive": ("steinbox, archive", "tab:red", "o"),
-    "default": ("steinbox, default", "tab:pink", "o"),
+    "default": ("steinbox, default", "tab:red", "o"),
     "smc": ("steinbox, SMC", "tab:orange", "s"),
     "emcee": ("emcee", "tab:blue", "^"),
     "emcee_de": ("emcee, DE moves", "tab:brown", ">"),
@@ -242,7 +241,7 @@ def main() -> None:
     write_tables(cells, budgets)
     for budget in budgets:
         draw_dots(cells, budget)
-    for group in ("tuning", "test"):
+    for group in ("tuning", "seen", "test"):
         draw_curves(cells, group, budgets)
 
 

@@ -140,7 +140,7 @@ def _judge(evaluation: Evaluation, evaluator: Evaluator, is_first: bool) -> Stat
     if is_first:
         failed = next((f" ({evaluator.num_failures} failed, the first {f})" for f in evaluator.failures.values()), "")
         raise ValueError(
-            f"log_prob is -inf at all {len(evaluation.log_prob)} initial particles{failed}"
+            f"log_prob is -inf at all {len(evaluation.log_prob)} initial points{failed}"
             + ": there is nothing to start from. Choose an `initial` that overlaps the support of the target."
         )
     return Status.TARGET_FAILED if evaluation.failed.all() else Status.SUPPORT_LOST

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from steinbox.archive_sampler import ArchiveSampler
 from steinbox.checkpoint import Checkpoint
 from steinbox.checks import is_number, whole_number
 from steinbox.doubts import doubts
@@ -21,7 +22,7 @@ from steinbox.loop import Callback, Journey, Outcome, run
 from steinbox.progress import progress_bar
 from steinbox.result import Result
 from steinbox.resume import digest, keeper, open_journal, resumed, seed_for
-from steinbox.samplers import AnnealedGFSVGD, Sampler
+from steinbox.samplers import Sampler
 from steinbox.samplers.base import Draws, Pool
 from steinbox.start import in_user_units, known, start
 from steinbox.transforms import Bounds, Identity, Transform, as_bounds
@@ -66,8 +67,8 @@ def sample(
         is cut off at the bounds; with None, and finite bounds, it is uniform between them.
     num_particles : int
         200 if not given; an array as ``initial`` sets it.
-    method : SVGD, GFSVGD, AnnealedSVGD, AnnealedGFSVGD or one of :mod:`steinbox.baselines`
-        ``AnnealedGFSVGD()`` if not given.
+    method : ArchiveSampler, SVGD, GFSVGD, AnnealedSVGD, AnnealedGFSVGD or one of :mod:`steinbox.baselines`
+        ``ArchiveSampler()`` if not given.
     max_evals : int
         The budget of evaluations. If not given: what the method's ``num_iterations`` needs, or 20,000 (ten rounds of
         all particles if that is more).
@@ -119,7 +120,7 @@ def sample(
     >>> result.particles.shape, result.num_evals, str(result.status)
     ((50, 2), 2000, 'All planned iterations were done.')
     """
-    method = _told_of(noise, AnnealedGFSVGD() if method is None else method)
+    method = _told_of(noise, ArchiveSampler() if method is None else method)
     _check_functions(log_prob, score, method)
     _check_tolerance(timeout, max_failure_rate)
     seed = None if seed is None else whole_number("seed", seed, 0)
@@ -247,13 +248,13 @@ def _check_functions(log_prob: object, score: object, method: object) -> None:
     if isinstance(method, type):
         raise TypeError(f"expected a method object, got the class {method.__name__}; write method={method.__name__}()")
     if not (hasattr(method, "ask") and hasattr(method, "tell")):
-        raise TypeError(f"expected a method such as sb.AnnealedGFSVGD(), got {method!r}")
+        raise TypeError(f"expected a method such as sb.ArchiveSampler(), got {method!r}")
     if score is not None and not callable(score):
         raise TypeError(f"expected score to be a function, got {type(score).__name__}")
     if getattr(method, "needs_score", False) and score is None:
         raise ValueError(
             f"{type(method).__name__} needs the gradient of log_prob: give score=, or choose a gradient-free method "
-            "such as sb.AnnealedGFSVGD()"
+            "such as sb.ArchiveSampler()"
         )
 
 

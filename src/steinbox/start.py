@@ -17,6 +17,7 @@ from steinbox.transforms import Between, Bounds, Identity, Periodic, Transform
 from steinbox.types import Array
 
 DEFAULT_PARTICLES = 200
+_DRAWS_FOR_SHARE = 20_000
 _MOST_ROUNDS = 200
 _MOST_TURNED = 3  # angles around which the initial distribution is wrapped exactly
 
@@ -96,7 +97,7 @@ class FreeInitial:
 
     def log_prob(self, x: Array) -> Array:
         log_terms = np.array([self.initial.log_prob(turned) for turned in self._turns(self.bounds.to_user(x))])
-        return np.asarray(logsumexp(log_terms, axis=0) + self.bounds.log_volume(x))
+        return np.asarray(logsumexp(log_terms, axis=0) + self.bounds.log_volume(x) - self._log_share_inside)
 
     def score(self, x: Array) -> Array:
         turns = self._turns(self.bounds.to_user(x))
@@ -118,6 +119,12 @@ class FreeInitial:
         return [near + turn * widths for turn in turns]
 
     @cached_property
+    def _log_share_inside(self) -> float:
+        """The logarithm of the part of the distribution that the bounds leave, by counting draws."""
+        draws = self.initial.sample(_DRAWS_FOR_SHARE, np.random.default_rng(0))
+        return float(np.log(max(self.bounds.inside(draws).mean(), 1 / _DRAWS_FOR_SHARE)))
+
+    @cached_property
     def _middle(self) -> Array:
         return np.asarray(np.median(self.initial.sample(1000, np.random.default_rng(0)), axis=0))
 
@@ -134,17 +141,23 @@ class Uniform:
         return len(self.bounds.parameters)
 
     def sample(self, num_points: int, rng: np.random.Generator) -> Array:
+        low, high = self._ends
+        return rng.uniform(low, high, size=(num_points, self.dimension))
+
+    def log_prob(self, x: Array) -> Array:
+        low, high = self._ends
+        return np.full(len(x), -np.log(high - low).sum())
+
+    def score(self, x: Array) -> Array:
+        return np.zeros_like(x)
+
+    @property
+    def _ends(self) -> tuple[Array, Array]:
         ends = [(each.low, each.high) for each in self.bounds.parameters if isinstance(each, Between | Periodic)]
         if len(ends) < self.dimension:
             raise ValueError("expected `initial`, since not all bounds are finite")
         low, high = np.array(ends).T
-        return rng.uniform(low, high, size=(num_points, self.dimension))
-
-    def log_prob(self, x: Array) -> Array:
-        return np.zeros(len(x))
-
-    def score(self, x: Array) -> Array:
-        return np.zeros_like(x)
+        return low, high
 
 
 def _free_particles(particles: Array, bounds: Bounds, rng: np.random.Generator) -> Array:

@@ -9,7 +9,7 @@ class Status(Enum):
     """Why a run ended; ``str(status)`` is the sentence."""
 
     FINISHED = "All planned iterations were done."
-    CONVERGED = "The particles stopped moving: their mean step fell below the tolerance."
+    CONVERGED = "The method has converged: more evaluations would hardly change the particles."
     BUDGET_SPENT = "The budget of evaluations was spent before all planned iterations were done."
     INTERRUPTED = "Interrupted by the user; the particles are those of the last complete iteration."
     STOPPED_BY_CALLBACK = "The callback asked to stop."

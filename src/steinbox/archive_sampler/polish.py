@@ -27,7 +27,7 @@ _STEPS = SVGD(num_iterations=50, optimizer=Adam(0.03, memory=0.99, decay=CosineD
 
 def could_be_polished(state: ArchiveState) -> bool:
     """Whether the weighted points are worth so little that a surrogate may know more."""
-    return state.polish is None and state.tempering == 1 and state.effective_size < _POOR * state.num_particles
+    return state.polish is None and state.effective_size < _POOR * state.num_particles
 
 
 def begin_polish(state: ArchiveState, particles: Array, rng: np.random.Generator) -> ArchiveState | None:

@@ -57,7 +57,8 @@ class ArchiveSampler:
     Parameters
     ----------
     batch : int, optional
-        Evaluations at a time. If not given, a fiftieth of the budget, at least 200 and 10 d, at most 2,000.
+        Evaluations at a time. If not given, a fiftieth of the budget, at least 200 and 10 d (but a quarter of a small
+        budget), at most 2,000.
     growth : float
         Once :math:`a = 1`, a batch is at least this share of all points so far.
     stop_early : bool
@@ -182,7 +183,8 @@ class ArchiveSampler:
     def _batch_size(self, dimension: int, max_evals: int) -> int:
         if self.batch is not None:
             return self.batch
-        return int(np.clip(max_evals // 50, max(200, 10 * dimension), 2000))
+        fewest = min(max(200, 10 * dimension), max(max_evals // 4, 20))
+        return int(np.clip(max_evals // 50, fewest, 2000))
 
     def _archived(self, state: ArchiveState, points: Array, evaluation: Evaluation) -> ArchiveState:
         """The state with the new points; those that failed are as if they had never been drawn."""
@@ -208,10 +210,13 @@ class ArchiveSampler:
         left = state.max_evals - state.num_evals
         if left == 0:
             return replace(state, next=Batch.nothing(state.ledger.points.shape[1]))
-        if left == state.num_particles and could_be_polished(state):
-            polishing = begin_polish(state, self.draws(state).particles, rng)
-            if polishing is not None:
-                return polishing
+        if could_be_polished(state):
+            if left > state.num_particles:
+                left -= state.num_particles  # what the polish will cost
+            elif left == state.num_particles:
+                polishing = begin_polish(state, self.draws(state).particles, rng)
+                if polishing is not None:
+                    return polishing
         if ought_to_walk(state):
             return begin_walk(state, rng)
         if state.is_searching or self._ought_to_search(state):
@@ -272,8 +277,6 @@ class ArchiveSampler:
         """A batch, larger once the weights are even; what would be left over is added to the last."""
         size = self._batch_size(state.ledger.points.shape[1], state.max_evals)
         wanted = size if state.tempering < 1 else max(size, int(self.growth * len(state.ledger)))
-        if state.num_particles < left < wanted + state.num_particles + size // 2 and could_be_polished(state):
-            return left - state.num_particles
         return left if left < wanted + size // 2 else wanted
 
 
