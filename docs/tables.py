@@ -1,4 +1,4 @@
-"""Writes the tables of docs/benchmarks.md anew from benchmarks/results/: ``python docs/tables.py``."""
+"""Writes the tables of docs/benchmarks.md and README.md anew from benchmarks/results/: ``python docs/tables.py``."""
 
 from __future__ import annotations
 
@@ -21,5 +21,5 @@ def with_tables(page: str) -> str:
 
 
 if __name__ == "__main__":
-    path = DOCS / "benchmarks.md"
-    path.write_text(with_tables(path.read_text()))
+    for path in (DOCS / "benchmarks.md", DOCS.parent / "README.md"):
+        path.write_text(with_tables(path.read_text()))

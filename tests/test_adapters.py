@@ -421,7 +421,11 @@ def test_no_server_at_all():
 def test_a_server_that_dies_leaves_a_valid_result(mortal):
     server, url = mortal
     model = UMBridge(url)
-    result = run(model, callback=lambda iteration: stop(server) if iteration.index == 3 else None)
+    settings = {
+        "method": sb.AnnealedGFSVGD(),
+        "callback": lambda iteration: stop(server) if iteration.index == 3 else None,
+    }
+    result = run(model, **settings)
     assert result.status is sb.Status.TARGET_FAILED
     assert "no answer from" in result.failures["exception"].message
     assert np.isfinite(result.particles).all()

@@ -11,9 +11,8 @@ START = sb.Gaussian([0.0, 0.0], std=3.0)
 
 
 def run(**settings):
-    return sb.sample(
-        TARGET.log_prob, START, vectorized=True, **{"num_particles": 30, "max_evals": 600, "seed": 0} | settings
-    )
+    defaults = {"method": sb.AnnealedGFSVGD(), "num_particles": 30, "max_evals": 600, "seed": 0}
+    return sb.sample(TARGET.log_prob, START, vectorized=True, **defaults | settings)
 
 
 def test_what_was_paid_for_is_there():

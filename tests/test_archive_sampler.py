@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from scipy.special import logsumexp
+from scipy.special import i0, i1, logsumexp
 
 import steinbox as sb
 from steinbox.evaluate import Evaluation
@@ -283,3 +283,17 @@ def test_too_small_a_budget_is_said_in_words():
 def test_mass_still_being_found_is_said_in_words():
     result = run(sb.targets.Funnel(10), sb.Gaussian(np.zeros(10), std=3.0), num_particles=200, max_evals=3_000)
     assert any("independent draws" in warning or "still being found" in warning for warning in result.warnings)
+
+
+def test_angles_have_their_spread_and_their_evidence():
+    """A von Mises density; exact: mean cosine I1(3)/I0(3), and 360 I0(3)."""
+    result = sb.sample(
+        lambda x: 3 * np.cos(np.radians(x[:, 0] - 350)),
+        None,
+        bounds=[sb.Periodic(0, 360)],
+        vectorized=True,
+        max_evals=2_000,
+        seed=0,
+    )
+    assert np.cos(np.radians(result.particles[:, 0] - 350)).mean() == pytest.approx(i1(3) / i0(3), abs=0.01)
+    assert result.log_evidence == pytest.approx(np.log(360 * i0(3)), abs=0.05)

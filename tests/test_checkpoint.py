@@ -49,7 +49,7 @@ def noisy(x, rng):
 
 
 def run(path=None, function=log_prob, **settings):
-    defaults = {"num_particles": 20, "max_evals": 300, "seed": 5, "score": score}
+    defaults = {"method": sb.AnnealedGFSVGD(), "num_particles": 20, "max_evals": 300, "seed": 5, "score": score}
     return sb.sample(function, START, checkpoint=path, **defaults | settings)
 
 

@@ -111,7 +111,7 @@ def test_vectorized_and_initial_from_the_command_line(run, model, tmp_path):
         (["nowhere.py:f"], "there is no file nowhere.py"),
         (["{model}:log_prob", "--initial", "0,0"], "expected --initial 'mean=0,0 std=3'"),
         (["{model}:log_prob", "--initial", "nothing.npy"], "expected --initial"),
-        (["{model}:log_prob", "--max-evals", "30"], "pays no iteration"),
+        (["{model}:log_prob", "--max-evals", "30"], "too small to choose 20 particles from"),
         (["{model}:batch"], "the first 10 evaluations all failed"),
         (["{model}:batch"], "(line 19 of {model})"),
     ],
@@ -181,7 +181,7 @@ def test_ctrl_c_saves_what_is_there(model, tmp_path):
         "calls = []\n"
         "def f(x):\n"
         "    calls.append(1)\n"
-        "    if len(calls) == 35:\n"
+        "    if len(calls) == 150:\n"
         "        os.kill(os.getpid(), signal.SIGINT)\n"
         "    return -float(x @ x)\n"
     )
@@ -191,7 +191,6 @@ def test_ctrl_c_saves_what_is_there(model, tmp_path):
     )
     assert outcome.returncode == 130
     assert "Interrupted by the user" in outcome.stdout
-    assert "Warning: The run ended at temperature" in outcome.stdout.replace("\n", " ")
     result = sb.Result.load(tmp_path / "run.npz")
     assert result.status is sb.Status.INTERRUPTED
     assert np.isfinite(result.log_prob).all()
@@ -217,7 +216,7 @@ def test_demo_shows_a_table_and_writes_its_files(run, tmp_path):
     assert outcome.exit_code == 0, outcome.output
     assert "parameter" in outcome.output
     assert (tmp_path / "demo" / "particles.png").stat().st_size > 10_000
-    assert sb.Result.load(tmp_path / "demo" / "result.npz").num_evals == 20_000
+    assert sb.Result.load(tmp_path / "demo" / "result.npz").status is sb.Status.CONVERGED
 
 
 def test_the_installed_command_answers():

@@ -57,7 +57,7 @@ def run(noise, seed=0, target=TARGET, **settings):
 
     start = sb.Gaussian(np.zeros(target.dimension), std=2.0)
     settings = {"num_particles": 60, "max_evals": 3_000, "vectorized": True} | settings
-    return sb.sample(log_prob, start, seed=seed, noise=noise, **settings)
+    return sb.sample(log_prob, start, seed=seed, noise=noise, **{"method": sb.AnnealedGFSVGD()} | settings)
 
 
 @pytest.mark.parametrize("noise", [True, 1.0])
@@ -101,5 +101,5 @@ def test_a_noisy_function_that_says_so_can_be_resumed(tmp_path):
 
 @pytest.mark.parametrize("noise", [-1.0, 0.0])
 def test_nonsense_is_refused_in_words(noise):
-    with pytest.raises(ValueError, match="expected noise to be a positive standard deviation, or True"):
+    with pytest.raises(ValueError, match="expected noise to be a positive standard deviation, True or False"):
         run(noise)

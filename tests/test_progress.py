@@ -19,7 +19,7 @@ def test_shown_when_asked(capfd, monkeypatch):
     monkeypatch.setenv("COLUMNS", "160")
     run(progress=True)
     shown = capfd.readouterr().err
-    for part in ("100 evaluations", "temperature 1.00", "ess 10"):
+    for part in ("100 evaluations", "stop", "ess "):
         assert part in shown
 
 

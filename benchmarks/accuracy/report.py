@@ -21,7 +21,7 @@ import matplotlib
 import numpy as np
 from measures import MEASURES
 from problems import PROBLEMS
-from run import METHODS, RESULTS
+from run import METHODS, PEERS, RESULTS
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt
@@ -35,6 +35,16 @@ COMPARED = (
     *("emcee", "emcee_de", "zeus", "dynesty", "pocomc", "pymc_smc", "blackjax", "evosax"),
 )
 IN_DETAIL = ("exact", "default", "smc", "emcee", "pymc_smc", "blackjax")
+OVERVIEW = {
+    "gmm25": "ten-component mixture, 25-D",
+    "rbm20": "restricted Boltzmann machine, 20-D",
+    "banana2": "banana, 2-D",
+    "ten_bananas20": "ten bananas, 20-D",
+    "funnel10": "funnel, 10-D",
+    "off_centre_modes10": "two modes, the start beyond one of them, 10-D",
+    "ar30": "AR(1), 30-D",
+    "eight_schools": "eight schools, 10-D",
+}
 STYLES = {
     "exact": ("200 exact draws", "black", "|"),
     "default": ("steinbox, default", "tab:red", "o"),
@@ -46,6 +56,7 @@ STYLES = {
     "pocomc": ("pocoMC", "tab:purple", "P"),
     "pymc_smc": ("PyMC SMC", "tab:green", "X"),
     "blackjax": ("blackjax SMC", "tab:olive", "<"),
+    "evosax": ("evosax SV-CMA-ES", "tan", "d"),
 }
 
 
@@ -168,6 +179,21 @@ def write_tables(cells: Cells, budgets: list[int]) -> None:
             write(f"accuracy_{name}_{budget}", [text, "", *lines])
 
 
+def write_overview(cells: Cells) -> None:
+    """The table of the README: the default with few and many evaluations, and the best peer with many."""
+    lines = [
+        "| problem | 200 exact draws | best peer, 20,000 | default, 5,000 | default, 20,000 |",
+        "|---|---|---|---|---|",
+    ]
+    for problem, what in OVERVIEW.items():
+        means = {name: found(cells, problem, name, 20_000).mean("mmd") for name in PEERS}
+        best = min((name for name in means if np.isfinite(means[name])), key=lambda name: means[name])
+        ours = [short(found(cells, problem, "default", budget).mean("mmd")) for budget in (5_000, 20_000)]
+        exact = short(found(cells, problem, "exact", 0).mean("mmd"))
+        lines.append(f"| {what} | {exact} | {short(means[best])} ({STYLES[best][0]}) | {ours[0]} | **{ours[1]}** |")
+    write("accuracy_readme", lines)
+
+
 def draw_dots(cells: Cells, budget: int) -> None:
     """Every method's MMD on every problem, side by side."""
     names = [name for name in PROBLEMS if (name, "exact", 0) in cells]
@@ -239,6 +265,7 @@ def main() -> None:
     cells = read(parser.parse_args().input)
     budgets = sorted({budget for _, _, budget in cells if budget})
     write_tables(cells, budgets)
+    write_overview(cells)
     for budget in budgets:
         draw_dots(cells, budget)
     for group in ("tuning", "seen", "test"):

@@ -34,8 +34,8 @@ _out, _err = Console(), Console(stderr=True)
 class Method(StrEnum):
     """The methods by their names on the command line."""
 
-    annealed_gf_svgd = "annealed-gf-svgd"
     archive = "archive"
+    annealed_gf_svgd = "annealed-gf-svgd"
     gf_svgd = "gf-svgd"
     annealed_svgd = "annealed-svgd"
     svgd = "svgd"
@@ -46,8 +46,8 @@ class Method(StrEnum):
 
 
 _METHODS: dict[Method, Callable[[], Sampler]] = {
-    Method.annealed_gf_svgd: sb.AnnealedGFSVGD,
     Method.archive: sb.ArchiveSampler,
+    Method.annealed_gf_svgd: sb.AnnealedGFSVGD,
     Method.gf_svgd: sb.GFSVGD,
     Method.annealed_svgd: sb.AnnealedSVGD,
     Method.svgd: sb.SVGD,
@@ -76,9 +76,7 @@ def sample(
     ] = None,
     particles: Annotated[int | None, typer.Option(help="Number of particles (default 200).")] = None,
     max_evals: Annotated[int, typer.Option(help="Budget of evaluations.")] = DEFAULT_EVALS,
-    method: Annotated[
-        Method, typer.Option(help="svgd and annealed-svgd need `score` in the file.")
-    ] = Method.annealed_gf_svgd,
+    method: Annotated[Method, typer.Option(help="svgd and annealed-svgd need `score` in the file.")] = Method.archive,
     vectorized: Annotated[bool, typer.Option("--vectorized", help="The function takes all points at once.")] = False,
     workers: Annotated[int | None, typer.Option(help="Evaluate in so many processes.")] = None,
     timeout: Annotated[float | None, typer.Option(help="Seconds after which a call counts as failed.")] = None,

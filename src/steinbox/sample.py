@@ -260,6 +260,8 @@ def _check_functions(log_prob: object, score: object, method: object) -> None:
 
 def _told_of(noise: float | bool | None, method: Any) -> Any:
     """The method, told that values are noisy if it cares."""
+    if not (noise is None or isinstance(noise, bool) or (is_number(noise) and noise > 0)):
+        raise ValueError(f"expected noise to be a positive standard deviation, True or False, got {noise!r}")
     cares = noise is not None and is_dataclass(method) and hasattr(method, "noise") and not isinstance(method, type)
     return replace(method, noise=noise) if cares else method
 

@@ -146,7 +146,8 @@ class Uniform:
 
     def log_prob(self, x: Array) -> Array:
         low, high = self._ends
-        return np.full(len(x), -np.log(high - low).sum())
+        inside = ((x >= low) & (x <= high)).all(axis=1)
+        return np.where(inside, -np.log(high - low).sum(), -np.inf)
 
     def score(self, x: Array) -> Array:
         return np.zeros_like(x)

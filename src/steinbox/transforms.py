@@ -168,7 +168,7 @@ class Periodic:
         return np.asarray(unit * np.column_stack([-z[:, 1], z[:, 0]]) / (z**2).sum(axis=1, keepdims=True))
 
     def log_volume(self, z: Array) -> Array:
-        return np.asarray(-0.5 * (z**2).sum(axis=1))
+        return np.asarray(np.log((self.high - self.low) / (2 * np.pi)) - 0.5 * (z**2).sum(axis=1))
 
     def log_volume_slope(self, z: Array) -> Array:
         return np.negative(z)

@@ -20,6 +20,7 @@ _FEW = 0.1  # independent draws per particle: with fewer, weights are tempered b
 _TOO_FEW = 0.25  # independent draws per particle: with fewer, 200 particles are twice as far off as 200 exact draws
 _UNEVEN = 0.9  # weights that must still be tempered to a smaller power are too uneven
 _RISEN = 0.3  # nats of log-evidence that the second half of the points may add
+_PLENTY = 2.0  # independent draws per particle: then the weights are fine whatever their tail
 _HEAVY = 1.0  # a Pareto shape beyond which weights have no mean
 
 
@@ -89,5 +90,5 @@ def _doubts(state: ArchiveState, shape: float, news: float) -> Iterator[str]:
             f"The second half of the evaluations multiplied the integral of the density by {np.exp(min(risen, 99)):.2g}"
             ": mass is still being found, and some may be missing. Pay more evaluations."
         )
-    if shape > _HEAVY:
+    if shape > _HEAVY and state.effective_size < _PLENTY * state.num_particles:
         yield f"The largest weights are too heavy to be trusted (a Pareto shape of {shape:.1f})."

@@ -31,7 +31,9 @@ from steinbox.types import Array
 from steinbox.weights import effective_sample_size, normalize, temper
 
 _FLOOR = 1e4  # weights are never tempered as if they were smaller than the largest by more nats
+_FIRST_PARTS = 4  # the first batch comes in so many parts, or Ctrl-C would lose all of it
 _GROWN = 1.3  # how much more the points must be worth before another shape of mixture is tried
+_SURE = "search, found"
 _ENOUGH = 20  # times as many independent draws as particles: more would not change the answer
 
 
@@ -111,9 +113,8 @@ class ArchiveSampler:
                 f"a budget of max_evals={max_evals} is too small to choose {num_particles} particles from; at least "
                 f"{2 * num_particles} evaluations are needed"
             )
-        size = min(self._batch_size(dimension, max_evals), max_evals)
-        first = Batch("initial", np.ascontiguousarray(self._initial.sample(size, rng)), (None,), (size,))
-        return ArchiveState(Ledger.empty(dimension), first, num_particles, max_evals)
+        size = max(20, self._batch_size(dimension, max_evals) // _FIRST_PARTS)
+        return ArchiveState(Ledger.empty(dimension), self._first(size, rng), num_particles, max_evals)
 
     def informed(self, state: ArchiveState, points: Array, log_prob: Array) -> ArchiveState:
         """Half of the first batch from a mixture fitted to values of earlier runs.
@@ -180,6 +181,9 @@ class ArchiveSampler:
             raise ValueError("bind the sampler to an initial distribution first, or give it a base")
         return self.base
 
+    def _first(self, size: int, rng: np.random.Generator) -> Batch:
+        return Batch("initial", np.ascontiguousarray(self._initial.sample(size, rng)), (None,), (size,))
+
     def _batch_size(self, dimension: int, max_evals: int) -> int:
         if self.batch is not None:
             return self.batch
@@ -210,6 +214,9 @@ class ArchiveSampler:
         left = state.max_evals - state.num_evals
         if left == 0:
             return replace(state, next=Batch.nothing(state.ledger.points.shape[1]))
+        missing = self._batch_size(state.ledger.points.shape[1], state.max_evals) - state.num_evals
+        if missing > 0:
+            return replace(state, next=self._first(min(missing, len(state.next.points), left), rng))
         if could_be_polished(state):
             if left > state.num_particles:
                 left -= state.num_particles  # what the polish will cost
@@ -238,14 +245,17 @@ class ArchiveSampler:
         room = min(left, most - state.num_searched)
         if room < 20 or state.fitted is None:
             return None
-        proposal, size = wide(self._initial, rng), min(size, room)
+        proposal, size, decision = wide(self._initial, rng), min(size, room), "search"
         if state.is_searching:
             surprises = missed(state.ledger, state.fitted.density)
             found = surprising_proposal(state.ledger, surprises, rng)
             if found is None or (found[1] == 1 and share(state.ledger, surprises) < 1e-3):
                 return None
+            if found[1] == 1 and state.next.decision == _SURE:
+                return None  # the surprises have been drawn from as they are
             proposal, size = found[0], min(max(size // 2, 50), room)
-        batch = Batch("search", proposal.quasi_random(size, rng), (proposal,), (size,))
+            decision = _SURE if found[1] == 1 else decision
+        batch = Batch(decision, proposal.quasi_random(size, rng), (proposal,), (size,))
         return replace(state, next=batch, is_searching=True, num_searched=state.num_searched + size)
 
     def _proposing(self, state: ArchiveState, left: int, rng: np.random.Generator) -> ArchiveState:
