@@ -63,9 +63,8 @@ class Target:
 def with_steinbox(target: Target, num_workers: int, num_rounds: int) -> None:
     num_evals = num_rounds * POINTS_AT_ONCE
     start = sb.Gaussian(np.zeros(DIMENSION), std=1.0)
-    result = sb.sample(
-        target, start, num_particles=POINTS_AT_ONCE, max_evals=num_evals, executor=num_workers, progress=False, seed=0
-    )
+    settings = {"method": sb.AnnealedGFSVGD(), "num_particles": POINTS_AT_ONCE, "max_evals": num_evals, "seed": 0}
+    result = sb.sample(target, start, executor=num_workers, progress=False, **settings)
     assert result.num_evals == num_evals
 
 

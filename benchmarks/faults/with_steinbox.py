@@ -8,7 +8,9 @@ import steinbox as sb
 
 def run(log_prob: Faulty, seed: int) -> Sample:
     start = sb.Gaussian(np.zeros(DIMENSION), std=3.0)
-    result = sb.sample(log_prob, start, max_evals=10_000, executor=2, timeout=1.0, seed=seed)
+    result = sb.sample(
+        log_prob, start, method=sb.AnnealedGFSVGD(), max_evals=10_000, executor=2, timeout=1.0, seed=seed
+    )
     print(result)
     for kind, failure in result.failures.items():
         print(f"{kind}, {failure.count} times, the first {failure}")
