@@ -297,3 +297,17 @@ def test_angles_have_their_spread_and_their_evidence():
     )
     assert np.cos(np.radians(result.particles[:, 0] - 350)).mean() == pytest.approx(i1(3) / i0(3), abs=0.01)
     assert result.log_evidence == pytest.approx(np.log(360 * i0(3)), abs=0.05)
+
+
+@pytest.mark.parametrize("radius", [0.15, 0.4])
+def test_a_small_support_is_drawn_for_until_enough_points_lie_inside(radius):
+    """Of the first draws hardly one lies inside, or none."""
+
+    def disc(x):
+        return np.where((x**2).sum(axis=1) < radius**2, 0.0, -np.inf)
+
+    start = sb.Gaussian([0.5, 0.0], std=1.0)
+    result = sb.sample(disc, start, num_particles=50, max_evals=4_000, vectorized=True, seed=3)
+    assert np.isfinite(result.log_prob).all()
+    assert np.abs(result.mean).max() < 0.1 * radius + 0.02
+    assert result.log_evidence == pytest.approx(np.log(np.pi * radius**2), abs=0.1)

@@ -418,7 +418,7 @@ def test_who_is_faster_does_not_decide_what_is_hopeless():
     first = START.sample(20, np.random.default_rng(1))[0, 0]
     for executor in (None, 2):
         with pytest.raises(RuntimeError, match="at least 2 are needed"):  # not a bug, but nothing to go on with
-            run(first_is_slow, executor=executor, max_failure_rate=1.0)
+            run(first_is_slow, executor=executor, max_failure_rate=1.0, method=sb.AnnealedGFSVGD())
 
 
 def test_ctrl_c_gives_what_was_paid_for():

@@ -117,8 +117,8 @@ def sample(
     >>> def log_prob(x):
     ...     return -0.5 * (x[0] ** 2 + (x[1] - x[0]) ** 2)
     >>> result = sb.sample(log_prob, sb.Gaussian([0.0, 0.0], std=3.0), num_particles=50, max_evals=2_000, seed=0)
-    >>> result.particles.shape, result.num_evals, str(result.status)
-    ((50, 2), 2000, 'All planned iterations were done.')
+    >>> result.particles.shape, result.num_evals < 2_000, str(result.status)
+    ((50, 2), True, 'The method has converged: more evaluations would hardly change the particles.')
     """
     method = _told_of(noise, ArchiveSampler() if method is None else method)
     _check_functions(log_prob, score, method)

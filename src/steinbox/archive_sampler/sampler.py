@@ -32,6 +32,7 @@ from steinbox.weights import effective_sample_size, normalize, temper
 
 _FLOOR = 1e4  # weights are never tempered as if they were smaller than the largest by more nats
 _FIRST_PARTS = 4  # the first batch comes in so many parts, or Ctrl-C would lose all of it
+_FEWEST_INSIDE = 10  # points inside the support to fit anything to
 _GROWN = 1.3  # how much more the points must be worth before another shape of mixture is tried
 _SURE = "search, found"
 _ENOUGH = 20  # times as many independent draws as particles: more would not change the answer
@@ -215,8 +216,9 @@ class ArchiveSampler:
         if left == 0:
             return replace(state, next=Batch.nothing(state.ledger.points.shape[1]))
         missing = self._batch_size(state.ledger.points.shape[1], state.max_evals) - state.num_evals
-        if missing > 0:
-            return replace(state, next=self._first(min(missing, len(state.next.points), left), rng))
+        if missing > 0 or np.isfinite(state.ledger.log_prob).sum() < _FEWEST_INSIDE:
+            size = len(state.next.points) if missing <= 0 else min(missing, len(state.next.points))
+            return replace(state, next=self._first(min(size, left), rng))
         if could_be_polished(state):
             if left > state.num_particles:
                 left -= state.num_particles  # what the polish will cost
