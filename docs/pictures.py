@@ -28,7 +28,7 @@ def banana() -> None:
     grid = np.stack(np.meshgrid(first, second), axis=-1)
     density = np.exp(TARGET.log_prob(grid.reshape(-1, 2))).reshape(300, 300)
     figure, panels = plt.subplots(1, 3, figsize=(11, 3.9), sharey=True, layout="constrained")
-    for axes, index in zip(panels, (0, 2, len(clouds) - 1), strict=True):
+    for axes, index in zip(panels, (0, 5, len(clouds) - 1), strict=True):
         axes.contourf(
             first, second, density, levels=density.max() * np.array([0.003, 0.03, 0.2, 0.5, 1.01]), cmap="Blues"
         )
