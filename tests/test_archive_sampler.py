@@ -170,6 +170,15 @@ def test_chains_take_over_where_no_mixture_follows(monkeypatch):
     assert len(np.unique(result.particles, axis=0)) > 25
 
 
+def test_chains_start_from_different_draws_of_the_initial_distribution(rng):
+    from steinbox.archive_sampler.walk import begin_walk
+
+    state, _ = told(sb.ArchiveSampler(base=START, batch=200), MIXTURE, rng, 8)
+    starts = begin_walk(state, rng).walk.chains.points
+    assert len(np.unique(starts, axis=0)) == len(starts) == 50
+    assert state.ledger.is_of_initial.sum() == 200
+
+
 def test_chains_that_find_nothing_new_are_not_believed(monkeypatch):
     monkeypatch.setattr("steinbox.archive_sampler.walk._UNEVEN", 1.1)
     monkeypatch.setattr("steinbox.archive_sampler.walk._ON_THE_WAY", np.inf)

@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 from steinbox.initial import Initial
 from steinbox.mixtures import GaussianMixture
 from steinbox.proposals.warped_mixture import WarpedMixture
-from steinbox.types import Array
+from steinbox.types import Array, Mask
 from steinbox.weights import effective_sample_size, normalize
 
 Proposal: TypeAlias = GaussianMixture | WarpedMixture | None
@@ -65,6 +65,11 @@ class Ledger:
 
     def __len__(self) -> int:
         return len(self.points)
+
+    @property
+    def is_of_initial(self) -> Mask:
+        """Which points were drawn of the initial distribution."""
+        return np.repeat([proposal is None for proposal in self.proposals], self.counts)
 
     @property
     def log_weights(self) -> Array:

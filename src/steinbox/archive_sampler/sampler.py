@@ -34,7 +34,7 @@ _FLOOR = 1e4  # weights are never tempered as if they were smaller than the larg
 _FIRST_PARTS = 4  # the first batch comes in so many parts, or Ctrl-C would lose all of it
 _FEWEST_INSIDE = 10  # points inside the support to fit anything to
 _GROWN = 1.3  # how much more the points must be worth before another shape of mixture is tried
-_SURE = "search, found"
+_SURE, _WITH_JUMP = "search, found", "mixture and jump"
 _ENOUGH = 20  # times as many independent draws as particles: more would not change the answer
 
 
@@ -216,8 +216,9 @@ class ArchiveSampler:
         if left == 0:
             return replace(state, next=Batch.nothing(state.ledger.points.shape[1]))
         missing = self._batch_size(state.ledger.points.shape[1], state.max_evals) - state.num_evals
-        if missing > 0 or np.isfinite(state.ledger.log_prob).sum() < _FEWEST_INSIDE:
-            size = len(state.next.points) if missing <= 0 else min(missing, len(state.next.points))
+        is_first = missing > 0 and state.fitted is None
+        if is_first or np.isfinite(state.ledger.log_prob).sum() < _FEWEST_INSIDE:
+            size = min(missing, len(state.next.points)) if is_first else len(state.next.points)
             return replace(state, next=self._first(min(size, left), rng))
         if could_be_polished(state):
             if left > state.num_particles:
@@ -282,7 +283,7 @@ class ArchiveSampler:
             ledger = state.ledger
             jump = quadratic_proposal(ledger.points, ledger.log_prob, ledger.log_weights)
             if jump is not None:
-                return (state.fitted.density, GaussianMixture([jump])), "mixture and jump"
+                return (state.fitted.density, GaussianMixture([jump])), _WITH_JUMP
         return (state.fitted.density,), "mixture"
 
     def _num_next(self, state: ArchiveState, left: int) -> int:
@@ -305,7 +306,7 @@ def _sample(points: Array, log_weights: Array, power: float) -> WeightedPoints:
 
 def _earned(state: ArchiveState) -> float:
     """The share of the next draws that the jump deserves: a draw of it earned so much of the tempered weight."""
-    if len(state.ledger.counts) < 2 or len(state.next.counts) < 2 or min(state.ledger.counts[-2:]) == 0:
+    if state.next.decision != _WITH_JUMP or min(state.ledger.counts[-2:]) == 0:
         return state.jump_share
     num_mixture, num_jump = state.ledger.counts[-2:]
     weights = normalize(state.tempering * _floored(state.ledger.log_weights))

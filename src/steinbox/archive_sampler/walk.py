@@ -30,9 +30,9 @@ def ought_to_walk(state: ArchiveState) -> bool:
 
 
 def begin_walk(state: ArchiveState, rng: np.random.Generator) -> ArchiveState:
-    """Chains from the first draws, which were of the initial distribution and are still far from each other."""
+    """Chains from the draws of the initial distribution, which are still far from each other."""
     ledger = state.ledger
-    inside = np.flatnonzero(np.isfinite(ledger.log_prob[: ledger.counts[0]]))
+    inside = np.flatnonzero(ledger.is_of_initial & np.isfinite(ledger.log_prob))
     rows = rng.choice(inside, size=state.num_particles, replace=len(inside) < state.num_particles)
     chains = _CHAINS.start(ledger.points[rows], state.max_evals - state.num_evals + state.num_particles, rng)
     proposed, correction = chains.proposal.draw(chains.points, rng)
