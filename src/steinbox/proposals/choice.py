@@ -17,6 +17,7 @@ from steinbox.types import Array
 
 _MAX_COMPONENTS = 16
 _MAX_POINTS = 2000
+_MOST_CURVED = 60  # dimensions: there are as many pairs of coordinates to look at as the cube of it
 _PENALTY = 0.01  # in nats per point, on the logarithm of the number of components
 
 
@@ -101,6 +102,8 @@ def _warps(
     ]
     best = max(straight, key=lambda each: _score(_behind(each[0], training, 1, False, None, rng), test))
     yield best
+    if training.points.shape[1] > _MOST_CURVED:
+        return
     curved = fit_warp(training, curved=True, pseudo=best[2])
     if curved.is_curved:
         yield curved, True, best[2]
