@@ -1,7 +1,11 @@
 """Fixtures that every test may use."""
 
+import signal
+
 import numpy as np
 import pytest
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs start with Ctrl-C ignored, and tests send it
 
 
 @pytest.fixture

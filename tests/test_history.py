@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import steinbox as sb
+from steinbox.coordinates import Plain
 from steinbox.direction import stein_direction
 from steinbox.evaluate import Evaluation
 from steinbox.kernels import RBF
@@ -117,3 +118,12 @@ def test_past_values_are_those_of_the_present_temperature():
 @pytest.mark.parametrize("num_history", [0, 5])
 def test_the_interpolant_gets_the_history_it_asks_for(num_history):
     assert sb.AnnealedGFSVGD(surrogate=sb.surrogates.Interpolant(num_history=num_history)).num_history == num_history
+
+
+@pytest.mark.parametrize("rescue", [True, False])
+def test_a_straggler_is_brought_in_unless_the_papers_algorithm_is_asked_for(rescue):
+    target = sb.Gaussian(np.zeros(2), std=1.0)
+    particles = np.vstack([target.sample(30, np.random.default_rng(0)), [[40.0, 0.0]]])
+    method = sb.SVGD(num_iterations=1, coordinates=Plain(), rescue=rescue)
+    result = sb.sample(target.log_prob, particles, method=method, score=target.score, vectorized=True, seed=0)
+    assert (result.particles[-1, 0] < 25) == rescue

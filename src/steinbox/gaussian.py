@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from scipy.linalg import solve_triangular
 
 from steinbox.types import Array
 
@@ -43,6 +44,7 @@ class Gaussian:
     mean: Array
     cov: Array
     root: Array = field(repr=False)
+    inverse_root: Array = field(repr=False)
 
     def __init__(
         self, mean: npt.ArrayLike, *, std: npt.ArrayLike | None = None, cov: npt.ArrayLike | None = None
@@ -53,7 +55,9 @@ class Gaussian:
         covariance = _covariance(len(mean), std, cov)
         object.__setattr__(self, "mean", mean)
         object.__setattr__(self, "cov", covariance)
-        object.__setattr__(self, "root", _cholesky(covariance))
+        root = _cholesky(covariance)
+        object.__setattr__(self, "root", root)
+        object.__setattr__(self, "inverse_root", solve_triangular(root, np.eye(len(mean)), lower=True))
 
     @classmethod
     def fit(cls, points: Array, weights: Array | None = None, covariance: Covariance = "full") -> Gaussian:
@@ -93,18 +97,18 @@ class Gaussian:
         """Normalised log-density at the rows of ``x``."""
         standard = self._standardize(x)
         log_determinant = np.log(np.diag(self.root)).sum()
-        return np.asarray(-0.5 * (standard**2).sum(axis=0) - log_determinant - 0.5 * self.dimension * np.log(2 * np.pi))
+        return np.asarray(-0.5 * (standard**2).sum(axis=1) - log_determinant - 0.5 * self.dimension * np.log(2 * np.pi))
 
     def score(self, x: Array) -> Array:
         r"""The gradient :math:`-\Sigma^{-1}(x - \mu)` of the log-density at the rows of ``x``."""
-        return np.asarray(-np.linalg.solve(self.root.T, self._standardize(x)).T)
+        return np.asarray(-self._standardize(x) @ self.inverse_root)
 
     def sample(self, num_points: int, rng: np.random.Generator) -> Array:
         """Independent draws, (num_points, d)."""
         return np.asarray(self.mean + rng.standard_normal((num_points, self.dimension)) @ self.root.T)
 
     def _standardize(self, x: Array) -> Array:
-        return np.asarray(np.linalg.solve(self.root, (x - self.mean).T))
+        return np.asarray((x - self.mean) @ self.inverse_root.T)
 
 
 def _covariance(dimension: int, std: npt.ArrayLike | None, cov: npt.ArrayLike | None) -> Array:

@@ -134,6 +134,8 @@ def _judge_values(batch: object, shape: tuple[int, ...]) -> tuple[Array, list[Fa
         fault = _wrong_shape("log_prob", shape[:1], shape, array.shape, hint)
     if fault is not None:
         return np.full(shape[0], -np.inf), [fault] * shape[0]
+    if not _is_doubtful(array):
+        return array.astype(np.float64), [None] * shape[0]
     judged = [_guarded(_judge_value, row, -np.inf) for row in array]
     return np.array([value for value, _ in judged]), [fault for _, fault in judged]
 
@@ -145,11 +147,18 @@ def _judge_scores(
     array, fault = _guarded(lambda returned: (_to_numpy(returned), None), slopes, np.empty(0))
     if fault is None and array.shape != shape:
         fault = _wrong_shape("score", shape, shape, array.shape)
+    if fault is None and not _is_doubtful(array):
+        return array.astype(np.float64), faults
     rows = [(np.zeros(shape[1]), fault)] * shape[0] if fault else [_judge_score(row, shape[1]) for row in array]
     inside = np.isfinite(values)
     return np.array([score for score, _ in rows]), [
         rows[i][1] if inside[i] else earlier for i, earlier in enumerate(faults)
     ]
+
+
+def _is_doubtful(array: np.ndarray[Any, Any]) -> bool:
+    """Whether the rows must be judged one by one: not all of them are finite real numbers."""
+    return array.dtype.kind not in "biuf" or not np.isfinite(array).all()
 
 
 def _wrong_shape(

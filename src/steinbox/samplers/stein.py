@@ -76,6 +76,8 @@ class SteinSampler(ABC):
     kernel : Kernel
     tolerance : float
         Stop when the root mean square step, in units of ``coordinates`` and at full temperature, falls below it.
+    rescue : bool
+        Whether stragglers in the far tail are brought in (docs/conventions.md); the paper's algorithms leave them.
     """
 
     num_iterations: int | None = None
@@ -84,6 +86,7 @@ class SteinSampler(ABC):
     coordinates: Coordinates = field(default_factory=Whitened)
     kernel: Kernel = field(default_factory=RBF)
     tolerance: float = 0.0
+    rescue: bool = True
 
     def __post_init__(self) -> None:
         as_rule(self.bandwidth)
@@ -175,7 +178,8 @@ class SteinSampler(ABC):
         temperature = self.temperature(state)
         failures_in_row = np.where(evaluation.failed, state.failures_in_row + 1, 0)
         log_target = self.log_target(points, evaluation.log_prob, temperature)
-        usable, stray = _sort_out(evaluation, log_target, failures_in_row >= _MOST_FAILURES_IN_ROW)
+        hopeless = _is_hopeless(log_target) & self.rescue
+        usable, stray = _sort_out(evaluation, hopeless, failures_in_row >= _MOST_FAILURES_IN_ROW)
         force = self.force(state, points, usable, temperature)
         require_two(np.isfinite(force.log_weights))
         weights = normalize(force.log_weights)
@@ -228,13 +232,12 @@ class SteinSampler(ABC):
         return Draws(state.particles, inside / max(1, inside.sum()), state.log_prob)
 
 
-def _sort_out(evaluation: Evaluation, log_target: Array, given_up: Mask) -> tuple[Evaluation, Mask]:
+def _sort_out(evaluation: Evaluation, hopeless: Mask, given_up: Mask) -> tuple[Evaluation, Mask]:
     """What of the evaluation the force may use, and which particles to bring back.
 
     Outside the support: no force, brought back, and taught to the surrogate as a wall. Failed: no force, not taught,
     goes on with the others; given up after failing again: as outside. Hopeless: no force, not taught, brought back.
     """
-    hopeless = _is_hopeless(log_target)
     failed = evaluation.failed & ~given_up
     log_prob = np.where(hopeless, -np.inf, evaluation.log_prob)
     return replace(evaluation, log_prob=log_prob, failed=failed | hopeless), ~np.isfinite(log_prob) & ~failed
