@@ -1,7 +1,8 @@
-"""The command line: ``steinbox sample``, ``diagnose`` and ``demo``. A leaf: nothing imports it."""
+"""The command line: ``steinbox sample``, ``diagnose``, ``demo`` and ``reproduce``. A leaf: nothing imports it."""
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import sys
 import tempfile
@@ -16,9 +17,11 @@ import numpy as np
 import typer
 from rich.console import Console
 from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 import steinbox as sb
+from steinbox.datasets import DataNotFoundError
 from steinbox.sample import DEFAULT_EVALS
 from steinbox.samplers import Sampler
 
@@ -136,6 +139,73 @@ def diagnose(run: Annotated[Path, typer.Argument(help="A result that `steinbox s
         _fail(str(error))
     _show(result)
     _out.print(escape(str(diagnostics)), highlight=False)
+
+
+class Figure(StrEnum):
+    """The paper's experiments by their names on the command line."""
+
+    gaussian = "gaussian"
+    gmm = "gmm"
+    rbm = "rbm"
+    gp_glass = "gp-glass"
+    gp_susy = "gp-susy"
+    all = "all"
+
+
+@app.command()
+def reproduce(
+    figure: Annotated[Figure, typer.Argument(help="Which of the paper's figures: 1, 2, 3, 4(a), 4(b), or all.")],
+    full: Annotated[
+        bool, typer.Option("--full/--quick", help="The paper's size (hours), or a small one (minutes).")
+    ] = False,
+    seeds: Annotated[int | None, typer.Option(min=1, help="How many seeds; default: the size's own number.")] = None,
+    burn_in: Annotated[
+        int | None, typer.Option(min=1, help="Steps of KAMH and KHMC that are given away; default: the size's own.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="The folder; what is finished there is not run again.")] = Path(
+        "reproduction"
+    ),
+    jobs: Annotated[int, typer.Option(min=1, help="Processes side by side.")] = 1,
+) -> None:
+    """Run the paper's experiments, draw its figures, and check its claims."""
+    _require_writable(out / "reproduction.html")
+    try:
+        from steinbox.experiments import EXPERIMENTS
+        from steinbox.experiments.reproduce import configured
+        from steinbox.experiments.reproduce import reproduce as run_all
+
+        importlib.import_module("matplotlib")
+    except ImportError as error:
+        _fail(f'{error}; pip install "steinbox[plot]"')
+    names = EXPERIMENTS if figure is Figure.all else [figure.value]
+    size = "full" if full else "quick"
+    chosen = {EXPERIMENTS[name]: configured(EXPERIMENTS[name], size, seeds, burn_in) for name in names}
+    given = {"--seeds": seeds, "--burn-in": burn_in}
+    options = "".join(f" {name} {value}" for name, value in given.items() if value is not None)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=_err) as bar:
+        line = bar.add_task("runs", total=sum(len(each.tasks(config)) for each, config in chosen.items()))
+        try:
+            done = run_all(
+                chosen,
+                out,
+                command=f"steinbox reproduce {figure.value} --{size}{options}",
+                num_jobs=jobs,
+                advance=lambda count: bar.advance(line, count),
+            )
+        except KeyboardInterrupt:
+            bar.stop()
+            _err.print(f"Stopped. What is finished is in {out}; the same command goes on from there.")
+            raise typer.Exit(130) from None
+        except (DataNotFoundError, ValueError) as error:
+            bar.stop()
+            _fail(str(error))
+    for each in done:
+        table = Table("claim", "verdict", title=escape(each.experiment.title))
+        for claim in each.claims:
+            table.add_row(escape(claim.statement), escape(claim.verdict))
+        _out.print(table)
+    _wrote(out / "reproduction.html")
 
 
 @app.command()

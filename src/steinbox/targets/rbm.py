@@ -71,13 +71,13 @@ class GaussBernoulliRBM:
     @property
     def mean(self) -> Array:
         """The exact mean."""
-        return np.asarray(self.visible_bias + self.couplings @ (self._probabilities @ self._states))
+        return np.asarray(self.visible_bias + self.couplings @ (self.probabilities @ self._states))
 
     @property
     def cov(self) -> Array:
         """The exact covariance."""
-        centred = self._states - self._probabilities @ self._states
-        hidden = (centred * self._probabilities[:, None]).T @ centred
+        centred = self._states - self.probabilities @ self._states
+        hidden = (centred * self.probabilities[:, None]).T @ centred
         return np.asarray(np.eye(self.dimension) + self.couplings @ hidden @ self.couplings.T)
 
     def log_prob(self, x: Array) -> Array:
@@ -94,10 +94,16 @@ class GaussBernoulliRBM:
 
     def sample(self, num_points: int, rng: np.random.Generator) -> Array:
         """Independent draws, (num_points, d)."""
-        hidden = self._states[rng.choice(len(self._states), size=num_points, p=self._probabilities)]
+        hidden = self._states[rng.choice(len(self._states), size=num_points, p=self.probabilities)]
         noise = rng.standard_normal((num_points, self.dimension))
         return np.asarray(hidden @ self.couplings.T + self.visible_bias + noise)
 
     @property
-    def _probabilities(self) -> Array:
+    def centres(self) -> Array:
+        """The means of the unit Gaussians that the density is a mixture of, one for every hidden state, (2^d', d)."""
+        return np.asarray(self._states @ self.couplings.T + self.visible_bias)
+
+    @property
+    def probabilities(self) -> Array:
+        """Their weights."""
         return np.exp(self._log_weights - logsumexp(self._log_weights))

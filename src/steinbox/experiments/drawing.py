@@ -1,0 +1,69 @@
+"""How the experiments' figures look: one colour per method, means with a band of one standard deviation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from steinbox.experiments.table import Table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+SVGD, ANNEALED_SVGD, GF_SVGD = "SVGD", "A-SVGD", "GF-SVGD"
+KERNEL_CURVE, INTERPOLANT = "AGF-SVGD (kernel curve)", "AGF-SVGD (interpolant)"
+GF_AIS, IMPORTANCE, EXACT = "GF-AIS", "importance sampling", "exact Monte Carlo"
+KAMH, KHMC, SMC, DEFAULT = "KAMH", "KHMC", "SMC", "default (archive)"
+
+_COLOURS = {
+    SVGD: "#1f77b4",
+    ANNEALED_SVGD: "#17becf",
+    GF_SVGD: "#8c564b",
+    KERNEL_CURVE: "#d62728",
+    INTERPOLANT: "#ff7f0e",
+    GF_AIS: "#9467bd",
+    IMPORTANCE: "#7f7f7f",
+    EXACT: "#000000",
+    KAMH: "#2ca02c",
+    KHMC: "#bcbd22",
+    SMC: "#e377c2",
+    DEFAULT: "#003f8a",
+}
+
+
+def line(axes: Axes, rows: Table, along: str, label: str, colour: str | None = None) -> None:
+    """The mean over seeds of log10 of a metric, along a column."""
+    if not len(rows):
+        return
+    x, mean, spread = rows.curve(along)
+    colour = _COLOURS.get(label, colour)
+    (drawn,) = axes.plot(x, mean, marker="." if len(x) > 1 else "o", label=label, color=colour, linewidth=1.3)
+    axes.fill_between(x, mean - spread, mean + spread, color=drawn.get_color(), alpha=0.12, linewidth=0)
+
+
+def level(axes: Axes, rows: Table, label: str) -> None:
+    """A method without iterations, as a dashed line."""
+    if not len(rows):
+        return
+    _, mean, _ = rows.curve("iteration")
+    axes.axhline(mean.mean(), color=_COLOURS.get(label), linestyle="--", linewidth=1.0, label=label)
+
+
+def finish(axes: Axes, title: str, xlabel: str, ylabel: str, logarithmic: bool = False) -> None:
+    """Title, labels, and a logarithmic x axis where it is asked for."""
+    axes.set_title(title, fontsize=10)
+    axes.set(xlabel=xlabel, ylabel=ylabel)
+    if logarithmic:
+        axes.set_xscale("log")
+    axes.grid(alpha=0.25, linewidth=0.5)
+
+
+def legend(panels: Iterable[Axes]) -> None:
+    """One legend below all panels."""
+    entries: dict[str, Any] = {}
+    panels = list(panels)
+    for axes in panels:
+        handles, labels = axes.get_legend_handles_labels()
+        entries.update(zip(labels, handles, strict=True))
+    figure = panels[0].figure
+    figure.legend(list(entries.values()), list(entries), loc="outside lower center", ncols=4, fontsize=8, frameon=False)

@@ -1,0 +1,112 @@
+"""The panels that Figures 2 to 4 have in common, and the questions that are asked of their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from steinbox.experiments.claims import log10
+from steinbox.experiments.drawing import EXACT, finish, legend, level, line
+from steinbox.experiments.table import Seeds, Table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_METRICS = {"mean_mse": "log10 MSE of the mean", "variance_mse": "log10 MSE of the variance", "mmd2": "log10 MMD²"}
+
+
+class Curve(NamedTuple):
+    """A method and its setting; what the legend calls it is the method if there is no other."""
+
+    method: str
+    setting: str
+    label: str = ""
+
+
+def final(table: Table, curve: Curve, size: int, metric: str = "mmd2") -> Seeds:
+    """Log10 of the metric at the end of the runs with this many particles, by seed; of the longest if they differ."""
+    rows = table.where(method=curve.method, setting=curve.setting, size=size, metric=metric).last()
+    longest = max((row.num_iterations for row in rows), default=0)
+    return log10(rows.where(num_iterations=longest).by_seed())
+
+
+def early(table: Table, curve: Curve, size: int, share: float) -> Seeds:
+    """Log10 of MMD² after this share of the iterations that the longest runs of all have, by seed.
+
+    At the last checkpoint before that: of a shorter run it may be the end.
+    """
+    limit = max(1.0, share * max(row.num_iterations for row in table))
+    rows = table.where(method=curve.method, setting=curve.setting, size=size, metric="mmd2")
+    rows = rows.where(num_iterations=max(row.num_iterations for row in rows))
+    iteration = max(row.iteration for row in rows if row.iteration <= limit)
+    return log10(rows.where(iteration=iteration).by_seed())
+
+
+def four_panels(table: Table, curves: Sequence[Curve], size: int) -> Figure:
+    """Convergence with a fixed number of particles, and three metrics at the end against their number."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(15, 4.3), layout="constrained")
+    panels = figure.subplots(1, 4)
+    convergence(panels[0], table, curves, size, "iteration")
+    finish(panels[0], f"(a) convergence, n = {size}", "iterations", "log10 MMD²", logarithmic=True)
+    for axes, letter, (metric, name) in zip(panels[1:], "bcd", _METRICS.items(), strict=True):
+        for curve in (*curves, Curve(EXACT, "")):
+            rows = table.where(method=curve.method, setting=curve.setting, metric=metric).last()
+            line(axes, rows, "size", curve.label or curve.method)
+        finish(axes, f"({letter}) {name}", "particles n", name, logarithmic=True)
+    legend(panels)
+    return figure
+
+
+def against_evaluations(table: Table, curves: Sequence[Curve], size: int) -> Figure:
+    """What users pay for: MMD against evaluations, those of the burn-in counted."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.5, 5), layout="constrained")
+    axes = figure.subplots()
+    convergence(axes, table, curves, size, "evaluations")
+    finish(axes, f"n = {size}, all evaluations counted", "evaluations", "log10 MMD²", logarithmic=True)
+    legend([axes])
+    return figure
+
+
+def convergence(axes: Axes, table: Table, curves: Sequence[Curve], size: int, along: str) -> None:
+    """Mean curves of MMD² along iterations or evaluations."""
+    watched = table.where(metric="mmd2", size=size)
+    for curve in curves:
+        rows = watched.where(method=curve.method, setting=curve.setting)
+        line(axes, rows, along, curve.label or curve.method)
+    level(axes, watched.where(method=EXACT), EXACT)
+
+
+def summary(table: Table, curves: Sequence[Curve], size: int) -> str:
+    """A Markdown table of the ends of all curves: evaluations, metrics, seconds."""
+    names = ("mmd2", "mean_mse", "variance_mse", "variance_ratio")
+    heading = (
+        "| method | setting | seeds | iterations | evaluations | log10 MMD² | log10 MSE mean | log10 MSE variance "
+    )
+    lines = [heading + "| variance / exact | seconds |", "|---|---|---|---|---|---|---|---|---|---|"]
+    for curve in (*curves, Curve(EXACT, "")):
+        rows = table.where(method=curve.method, setting=curve.setting, size=size).last()
+        for num_iterations in sorted({row.num_iterations for row in rows}):
+            lines.append(_summary_line(curve, rows.where(num_iterations=num_iterations), names))
+    return "\n".join(lines)
+
+
+def _summary_line(curve: Curve, rows: Table, names: Sequence[str]) -> str:
+    first = rows.where(metric="mmd2")
+    cells = [curve.method, curve.setting, f"{len(first)}", f"{first.rows[0].num_iterations:,}"]
+    cells.append(f"{np.mean([row.evaluations for row in first]):,.0f}")
+    for name in names:
+        values = np.array([row.value for row in rows.where(metric=name)])
+        if not len(values):
+            cells.append("")
+            continue
+        values = values if name == "variance_ratio" else np.log10(values)
+        cells.append(f"{values.mean():.2f} ± {values.std():.2f}")
+    cells.append(f"{np.mean([row.seconds for row in first]):.1f}")
+    return f"| {' | '.join(cells)} |"

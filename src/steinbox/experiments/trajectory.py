@@ -1,0 +1,115 @@
+"""A run of a sampler, looked at on the way."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from steinbox.experiments.table import Row, Task
+from steinbox.loop import Iteration
+from steinbox.sample import sample
+from steinbox.samplers import Sampler
+from steinbox.types import Array, IntegerArray
+
+Measure: TypeAlias = Callable[[Array, Array], Mapping[str, float]]
+"""Metrics of points and their weights."""
+
+
+def checkpoints(num_iterations: int, num_points: int = 14) -> IntegerArray:
+    """Iterations at which to look, evenly spread in the logarithm; the last is one of them.
+
+    Examples
+    --------
+    >>> checkpoints(100, num_points=3)
+    array([  1,  10, 100])
+    """
+    return np.unique(np.geomspace(1, num_iterations, num_points).round().astype(np.int64))
+
+
+def trajectory(
+    task: Task,
+    method: Sampler,
+    log_prob: Callable[[Array], Array],
+    initial: object,
+    measure: Measure,
+    *,
+    score: Callable[[Array], Array] | None = None,
+    watch: bool = True,
+    burn_in: int = 0,
+    sizes: Sequence[int] = (),
+    max_evals: int | None = None,
+) -> list[Row]:
+    """All metrics at the end of a run and, if it is to be watched, the first one at the checkpoints on the way.
+
+    Iterations are counted from the end of the burn-in. The first ``sizes`` particles are measured by themselves at the
+    end: chains do not know of each other.
+    """
+    camera = _Camera(task, measure, burn_in, watch)
+    result = sample(
+        log_prob,
+        initial,
+        num_particles=task.num_particles,
+        method=method,
+        vectorized=True,
+        score=score,
+        seed=task.seed,
+        progress=False,
+        callback=camera,
+        max_evals=max_evals,
+    )
+    last = camera.seconds()
+    iteration = task.num_iterations
+    rows = [row for row in camera.rows if row.iteration < iteration]
+    for size in (*sizes, task.num_particles):
+        weights = result.weights[:size] if size < task.num_particles else result.weights
+        points = result.particles[: len(weights)]
+        rows += seen(task, size, iteration, result.num_evals, last, measure(points, weights / weights.sum()))
+    return rows
+
+
+def seen(
+    task: Task, size: int, iteration: int, num_evals: int, seconds: float, metrics: Mapping[str, float]
+) -> list[Row]:
+    """A row for every metric."""
+    return [
+        Row(
+            task.method,
+            task.setting,
+            task.num_particles,
+            task.num_iterations,
+            task.seed,
+            size,
+            iteration,
+            num_evals,
+            metric,
+            value,
+            round(seconds, 2),
+        )
+        for metric, value in metrics.items()
+    ]
+
+
+class _Camera:
+    """A callback that measures the particles at the checkpoints, and knows what the run took without that."""
+
+    def __init__(self, task: Task, measure: Measure, burn_in: int, watch: bool) -> None:
+        self.task, self.measure, self.burn_in = task, measure, burn_in
+        self.checkpoints = set(checkpoints(task.num_iterations).tolist()) if watch else set()
+        self.rows: list[Row] = []
+        self.start, self.spent = time.perf_counter(), 0.0
+
+    def seconds(self) -> float:
+        return time.perf_counter() - self.start - self.spent
+
+    def __call__(self, iteration: Iteration) -> None:
+        number = iteration.index - self.burn_in
+        if number not in self.checkpoints:
+            return
+        seconds, pause = self.seconds(), time.perf_counter()
+        draws = iteration.draws
+        first = dict([next(iter(self.measure(draws.particles, draws.weights).items()))])
+        self.rows += seen(self.task, self.task.num_particles, number, iteration.num_evals, seconds, first)
+        self.spent += time.perf_counter() - pause
