@@ -60,7 +60,8 @@ def not_above(setting: str, first: Seeds, second: Seeds, by: float = 0.0) -> Fin
 
 def against(first: Seeds, second: Seeds) -> str:
     """Both means with their standard deviations over seeds."""
-    return f"{plus_minus(first)} against {plus_minus(second)}"
+    num_seeds = len(set(first) & set(second))
+    return f"{plus_minus(first)} against {plus_minus(second)}, {num_seeds} seed{'s' if num_seeds != 1 else ''}"
 
 
 def plus_minus(values: Seeds) -> str:
