@@ -1,12 +1,20 @@
-"""Writes the tables of docs/benchmarks.md and README.md anew from benchmarks/results/: ``python docs/tables.py``."""
+"""Writes the tables of the docs anew from what was measured: ``python docs/tables.py``.
+
+Those of docs/benchmarks.md and README.md are in benchmarks/results/, those of docs/reproduction.md are made from the
+rows in docs/reproduction/.
+"""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
+from steinbox.experiments import EXPERIMENTS, Table
+from steinbox.experiments.claims import lines, markdown
+
 DOCS = Path(__file__).parent
 RESULTS = DOCS.parent / "benchmarks" / "results"
+PAGES = (DOCS / "benchmarks.md", DOCS / "reproduction.md", DOCS.parent / "README.md")
 
 
 def with_tables(page: str) -> str:
@@ -14,12 +22,20 @@ def with_tables(page: str) -> str:
 
     def table(match: re.Match[str]) -> str:
         name = match["name"]
-        text = (RESULTS / f"{name}.md").read_text().strip().removeprefix("# The cost of one SVGD update").strip()
-        return f"<!-- {name} -->\n\n{text}\n\n<!-- end of {name} -->"
+        return f"<!-- {name} -->\n\n{_text(name)}\n\n<!-- end of {name} -->"
 
-    return re.sub(r"<!-- (?P<name>\w+) -->.*?<!-- end of (?P=name) -->", table, page, flags=re.DOTALL)
+    return re.sub(r"<!-- (?P<name>[\w-]+) -->.*?<!-- end of (?P=name) -->", table, page, flags=re.DOTALL)
+
+
+def _text(name: str) -> str:
+    what, _, experiment = name.partition("-of-")
+    if experiment not in EXPERIMENTS:
+        return (RESULTS / f"{name}.md").read_text().strip().removeprefix("# The cost of one SVGD update").strip()
+    chosen = EXPERIMENTS[experiment]
+    table = Table.read(chosen.table_path(DOCS / "reproduction"))
+    return markdown(lines(chosen.claims(table)) if what == "claims" else chosen.summary(table))
 
 
 if __name__ == "__main__":
-    for path in (DOCS / "benchmarks.md", DOCS.parent / "README.md"):
+    for path in PAGES:
         path.write_text(with_tables(path.read_text()))

@@ -16,11 +16,10 @@ import steinbox as sb
 from steinbox.baselines.chains import MarkovChains
 from steinbox.cli import app
 from steinbox.experiments import EXPERIMENTS, Claim, Finding, Row, Table, Task, run
-from steinbox.experiments.claims import below, markdown, not_above
+from steinbox.experiments.claims import below, lines, markdown, not_above
 from steinbox.experiments.ground_truth import LongChains, LongJumps
 from steinbox.experiments.hybrid import Hybrid
 from steinbox.experiments.measures import ReferenceDraws, SphericalMixture
-from steinbox.experiments.panels import summary
 from steinbox.experiments.reproduce import configured, reproduce
 from steinbox.experiments.trajectory import checkpoints
 
@@ -51,7 +50,8 @@ def test_a_miniature_runs_end_to_end(name, tmp_path):
     assert len(done.claims) >= 2
     page = (tmp_path / "reproduction.html").read_text()
     assert all(f"{name}{tail}.png" in page for tail in ["", *[f"-{more}" for more in experiment.more]])
-    assert page.count("<tr>") == 1 + sum(len(claim.findings) for claim in done.claims)
+    num_ends = len(experiment.summary(done.table))
+    assert page.count("<tr>") == 1 + sum(len(claim.findings) for claim in done.claims) + num_ends
 
 
 def test_the_same_seeds_give_the_same_table(tmp_path):
@@ -228,7 +228,7 @@ def test_verdicts_in_words():
     assert Claim("s", "p", (yes, yes)).verdict == "holds"
     assert Claim("s", "p", (yes, no)).verdict == "holds only with: a"
     assert Claim("s", "p", (no,)).verdict == "does not hold"
-    assert markdown([Claim("s", "p", (yes, no))]).splitlines()[2:] == [
+    assert markdown(lines([Claim("s", "p", (yes, no))])).splitlines()[2:] == [
         "| s | p | a | 1 | yes | **holds only with: a** |",
         "|  |  | b | 2 | no |  |",
     ]
@@ -313,9 +313,7 @@ def test_tables_survive_the_file(tmp_path):
 
 
 def test_the_summary_has_a_line_for_every_method():
-    from steinbox.experiments.rbm import curves_of
-
-    table = made_up(EXPERIMENTS["rbm"], AS_CLAIMED["rbm"])
-    lines = summary(table, curves_of(table), 30).splitlines()
-    assert len(lines) == 2 + 8  # SMC with two budgets
-    assert any(line.startswith("| KAMH | burn-in 6 | 2 | 12 |") for line in lines)
+    head, *rest = EXPERIMENTS["rbm"].summary(made_up(EXPERIMENTS["rbm"], AS_CLAIMED["rbm"]))
+    assert head[:3] == ["method", "setting", "seeds"]
+    assert [line[0] for line in rest].count("SMC") == 2  # with two budgets
+    assert ["KAMH", "burn-in 6", "2", "12", "1,200"] in [line[:5] for line in rest]

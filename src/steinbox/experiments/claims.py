@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -87,14 +87,18 @@ def _standard_error(differences: Array) -> float:
     return float(differences.std(ddof=1) / np.sqrt(len(differences))) if len(differences) > 1 else 0.0
 
 
-def markdown(claims: Iterable[Claim]) -> str:
-    """The claims as a table: one line per claim and setting."""
-    lines = ["| claim | where | setting | measured | there | verdict |", "|---|---|---|---|---|---|"]
+def lines(claims: Iterable[Claim]) -> list[list[str]]:
+    """The claims as a table, one line per claim and setting. The first line is the head."""
+    table = [["claim", "where", "setting", "measured", "there", "verdict"]]
     for claim in claims:
         for number, finding in enumerate(claim.findings):
-            head, verdict = (
-                (f"{claim.statement} | {claim.source}", f"**{claim.verdict}**") if not number else (" | ", "")
-            )
-            there = "yes" if finding.holds else "no"
-            lines.append(f"| {head} | {finding.setting} | {finding.measured} | {there} | {verdict} |")
-    return "\n".join(lines)
+            first = [claim.statement, claim.source] if number == 0 else ["", ""]
+            verdict = f"**{claim.verdict}**" if number == 0 else ""
+            table.append([*first, finding.setting, finding.measured, "yes" if finding.holds else "no", verdict])
+    return table
+
+
+def markdown(table: Sequence[Sequence[str]]) -> str:
+    """A table whose first line is the head, as Markdown."""
+    head, *rest = [f"| {' | '.join(line)} |" for line in table]
+    return "\n".join([head, "|---" * len(table[0]) + "|", *rest])

@@ -39,6 +39,8 @@ class Experiment:
         What the paper says about it, and what the rows say.
     more : mapping
         Further figures by name, each made from the rows.
+    summary : callable
+        A table of where all methods end, the head first; empty if there is none.
     prepare : callable
         What must be in the folder before anything is measured.
     """
@@ -51,6 +53,7 @@ class Experiment:
     plot: Callable[[Table], Figure]
     claims: Callable[[Table], list[Claim]]
     more: Mapping[str, Callable[[Table], Figure]]
+    summary: Callable[[Table], list[list[str]]] = lambda table: []
     prepare: Callable[[Any, Path, int], None] = lambda config, folder, num_jobs: None
 
     def table_path(self, folder: Path) -> Path:

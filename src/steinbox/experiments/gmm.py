@@ -26,7 +26,7 @@ from steinbox.experiments.drawing import (
 from steinbox.experiments.experiment import Experiment
 from steinbox.experiments.gaussian import papers_settings
 from steinbox.experiments.measures import SphericalMixture
-from steinbox.experiments.panels import Curve, against_evaluations, early, final, four_panels
+from steinbox.experiments.panels import Curve, against_evaluations, early, final, four_panels, summary
 from steinbox.experiments.table import Row, Table, Task
 from steinbox.experiments.trajectory import seen, trajectory
 from steinbox.gaussian import Gaussian
@@ -44,9 +44,10 @@ _AT_FIRST = 0.1  # of the iterations
 
 @dataclass(frozen=True)
 class Config:
-    """How much is run: the paper's settings with all sizes, others with the largest and fewer seeds."""
+    """How much is run: all seeds at the largest size, fewer at the others, and fewer still with other settings."""
 
     num_seeds: int
+    num_size_seeds: int
     num_more_seeds: int
     num_iterations: int
     num_interpolant_iterations: int = 200
@@ -54,9 +55,9 @@ class Config:
 
 
 SIZES = {
-    "miniature": Config(2, 2, 12, num_interpolant_iterations=4, sizes=(20, 30)),
-    "quick": Config(2, 1, 600, num_interpolant_iterations=100, sizes=(50, 200)),
-    "full": Config(20, 10, 3000),
+    "miniature": Config(2, 2, 2, 12, num_interpolant_iterations=4, sizes=(20, 30)),
+    "quick": Config(2, 2, 1, 600, num_interpolant_iterations=100, sizes=(50, 200)),
+    "full": Config(20, 10, 5, 3000),
 }
 _WITH_SIZES = ((SVGD, PAPER), (ANNEALED_SVGD, PAPER), (GF_SVGD, PAPER), (KERNEL_CURVE, PAPER), (GF_AIS, PAPER))
 _WITH_ONE = (
@@ -68,15 +69,18 @@ _WITH_ONE = (
 def tasks(config: Config) -> list[Task]:
     """The paper's methods and settings, the interpolant in the same algorithm, and what is beyond the figure."""
     long, short, largest = config.num_iterations, config.num_interpolant_iterations, max(config.sizes)
-    all_seeds, fewer = range(config.num_seeds), range(min(config.num_seeds, config.num_more_seeds))
-    return (
-        [Task(EXACT, "", size, long, seed) for size in config.sizes for seed in all_seeds]
-        + [Task(*run, size, long, seed) for size in config.sizes for run in _WITH_SIZES for seed in all_seeds]
-        + [Task(INTERPOLANT, OURS, size, short, seed) for size in config.sizes for seed in all_seeds]
-        + [Task(DEFAULT, OURS, largest, short // 2, seed) for seed in all_seeds]
-        + [Task(*run, largest, long, seed) for run in _WITH_ONE for seed in fewer]
-        + [Task(INTERPOLANT, setting, largest, short, seed) for setting in (PAPER, MEDIAN) for seed in fewer]
-    )
+    everywhere = [(EXACT, "", long), *[(*run, long) for run in _WITH_SIZES], (INTERPOLANT, OURS, short)]
+    more = [*[(*run, long) for run in _WITH_ONE], (INTERPOLANT, PAPER, short), (INTERPOLANT, MEDIAN, short)]
+    counts = [
+        *[(run, size, config.num_size_seeds) for size in config.sizes if size < largest for run in everywhere],
+        *[(run, largest, config.num_seeds) for run in (*everywhere, (DEFAULT, OURS, short // 2))],
+        *[(run, largest, config.num_more_seeds) for run in more],
+    ]
+    return [
+        Task(method, setting, size, num_iterations, seed)
+        for (method, setting, num_iterations), size, num_seeds in counts
+        for seed in range(min(num_seeds, config.num_seeds))
+    ]
 
 
 def measure(config: Config, task: Task, folder: Path) -> list[Row]:
@@ -153,6 +157,11 @@ def plot_settings(table: Table) -> Figure:
 def plot_evaluations(table: Table) -> Figure:
     """Against evaluations instead of iterations."""
     return against_evaluations(table, _CURVES, largest_size(table))
+
+
+def ends(table: Table) -> list[list[str]]:
+    """Where all methods end."""
+    return summary(table, ALL_CURVES, largest_size(table))
 
 
 def claims(table: Table) -> list[Claim]:
@@ -237,5 +246,6 @@ GMM = Experiment(
     measure=measure,
     plot=plot,
     claims=claims,
+    summary=ends,
     more={"evaluations": plot_evaluations, "settings": plot_settings},
 )

@@ -17,7 +17,7 @@ from steinbox.experiments.gmm import OURS, PAPER, sampler
 from steinbox.experiments.ground_truth import ground_truth
 from steinbox.experiments.measures import ReferenceDraws
 from steinbox.experiments.panels import Curve, convergence
-from steinbox.experiments.rbm import burn_in, by_budget, chains, converges_fastest, curves_of, largest_size
+from steinbox.experiments.rbm import burn_in, by_budget, chains, converges_fastest, curves_of, ends, largest_size
 from steinbox.experiments.table import Row, Table, Task
 from steinbox.experiments.trajectory import seen, trajectory
 from steinbox.targets import GPClassification, Laplace, paper_gp_initial
@@ -158,7 +158,9 @@ def claims(table: Table) -> list[Claim]:
     return converges_fastest(table, ours, others, largest_size(table), "Fig. 4")
 
 
-_common = partial(Experiment, tasks=tasks, measure=measure, plot=plot, claims=claims, more={}, prepare=prepare)
+_common = partial(
+    Experiment, tasks=tasks, measure=measure, plot=plot, claims=claims, summary=ends, more={}, prepare=prepare
+)
 GP_GLASS = _common(
     name="gp-glass", title="Figure 4(a): Gaussian process classification, Glass, 9 dimensions", sizes=_GLASS_SIZES
 )

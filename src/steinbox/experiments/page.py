@@ -67,8 +67,19 @@ def _section(done: Reproduced) -> str:
     )
     return (
         f'<h2 id="{name}">{escape(done.experiment.title)}</h2>{pictures}{_claims(done.claims)}'
+        f"{_table(done.experiment.summary(done.table))}"
         f'<p class="note">{_counts(done.table)} <a href="{name}.csv">All rows</a>.</p>'
     )
+
+
+def _table(lines: Sequence[Sequence[str]]) -> str:
+    if not lines:
+        return ""
+    head, *rest = lines
+    cells = ["".join(f"<td>{escape(cell)}</td>" for cell in line) for line in rest]
+    heading = "".join(f"<th>{escape(cell)}</th>" for cell in head)
+    body = "".join(f"<tr>{line}</tr>" for line in cells)
+    return f"<h3>Where all methods end</h3><table><thead><tr>{heading}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def _counts(table: Table) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from steinbox.experiments.claims import log10
+from steinbox.experiments.claims import log10, plus_minus
 from steinbox.experiments.drawing import EXACT, finish, legend, level, line
 from steinbox.experiments.table import Seeds, Table
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _METRICS = {"mean_mse": "log10 MSE of the mean", "variance_mse": "log10 MSE of the variance", "mmd2": "log10 MMD²"}
+_ENDS = {"mmd2": "log10 MMD²"} | _METRICS | {"variance_ratio": "variance / exact"}
 
 
 class Curve(NamedTuple):
@@ -83,30 +84,22 @@ def convergence(axes: Axes, table: Table, curves: Sequence[Curve], size: int, al
     level(axes, watched.where(method=EXACT), EXACT)
 
 
-def summary(table: Table, curves: Sequence[Curve], size: int) -> str:
-    """A Markdown table of the ends of all curves: evaluations, metrics, seconds."""
-    names = ("mmd2", "mean_mse", "variance_mse", "variance_ratio")
-    heading = (
-        "| method | setting | seeds | iterations | evaluations | log10 MMD² | log10 MSE mean | log10 MSE variance "
-    )
-    lines = [heading + "| variance / exact | seconds |", "|---|---|---|---|---|---|---|---|---|---|"]
+def summary(table: Table, curves: Sequence[Curve], size: int) -> list[list[str]]:
+    """Where all curves end: evaluations, with those of the burn-in, metrics and seconds. The first line is the head."""
+    lines = [["method", "setting", "seeds", "iterations", "evaluations", *_ENDS.values(), "seconds"]]
     for curve in (*curves, Curve(EXACT, "")):
         rows = table.where(method=curve.method, setting=curve.setting, size=size).last()
         for num_iterations in sorted({row.num_iterations for row in rows}):
-            lines.append(_summary_line(curve, rows.where(num_iterations=num_iterations), names))
-    return "\n".join(lines)
+            lines.append(_summary_line(curve, rows.where(num_iterations=num_iterations)))
+    return lines
 
 
-def _summary_line(curve: Curve, rows: Table, names: Sequence[str]) -> str:
+def _summary_line(curve: Curve, rows: Table) -> list[str]:
     first = rows.where(metric="mmd2")
-    cells = [curve.method, curve.setting, f"{len(first)}", f"{first.rows[0].num_iterations:,}"]
-    cells.append(f"{np.mean([row.evaluations for row in first]):,.0f}")
-    for name in names:
-        values = np.array([row.value for row in rows.where(metric=name)])
-        if not len(values):
-            cells.append("")
-            continue
-        values = values if name == "variance_ratio" else np.log10(values)
-        cells.append(f"{values.mean():.2f} ± {values.std():.2f}")
-    cells.append(f"{np.mean([row.seconds for row in first]):.1f}")
-    return f"| {' | '.join(cells)} |"
+    evaluations, seconds = (np.mean([getattr(row, name) for row in first]) for name in ("evaluations", "seconds"))
+    metrics = []
+    for name in _ENDS:
+        values = rows.where(metric=name).by_seed()
+        metrics.append(plus_minus(values if name == "variance_ratio" else log10(values)))
+    counts = [f"{len(first)}", f"{first.rows[0].num_iterations:,}", f"{evaluations:,.0f}"]
+    return [curve.method, curve.setting, *counts, *metrics, f"{seconds:.0f}"]

@@ -16,7 +16,7 @@ from steinbox.experiments.drawing import DEFAULT, EXACT, INTERPOLANT, KAMH, KERN
 from steinbox.experiments.experiment import Experiment
 from steinbox.experiments.gmm import MEDIAN, OURS, PAPER, exact_rows, sampler
 from steinbox.experiments.measures import SphericalMixture
-from steinbox.experiments.panels import Curve, against_evaluations, early, final, four_panels
+from steinbox.experiments.panels import Curve, against_evaluations, early, final, four_panels, summary
 from steinbox.experiments.table import Row, Seeds, Table, Task
 from steinbox.experiments.trajectory import trajectory
 from steinbox.samplers import Sampler
@@ -129,6 +129,11 @@ def plot_evaluations(table: Table) -> Figure:
     return against_evaluations(table, curves_of(table), largest_size(table))
 
 
+def ends(table: Table) -> list[list[str]]:
+    """Where all methods end."""
+    return summary(table, curves_of(table), largest_size(table))
+
+
 def claims(table: Table) -> list[Claim]:
     """Section 5.3, sentence by sentence."""
     size = largest_size(table)
@@ -186,5 +191,6 @@ RBM = Experiment(
     measure=measure,
     plot=plot,
     claims=claims,
+    summary=ends,
     more={"evaluations": plot_evaluations},
 )

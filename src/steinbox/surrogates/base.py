@@ -75,8 +75,19 @@ def as_builder(surrogate: object) -> Builder:
     )
 
 
+@runtime_checkable
+class Joint(Protocol):
+    """A surrogate that has values and scores at the price of one of them."""
+
+    def log_prob_and_score(self, x: Array) -> tuple[Array, Array]:
+        """Both at the rows of ``x``."""
+        ...
+
+
 def evaluate(surrogate: Surrogate, x: Array) -> tuple[Array, Array]:
     """Values and scores at ``x``, with the shapes checked: the surrogate may be the user's own."""
+    if isinstance(surrogate, Joint):
+        return surrogate.log_prob_and_score(x)
     return checked(surrogate.log_prob(x), surrogate.score(x), x)
 
 

@@ -104,16 +104,17 @@ class InterpolantSurrogate:
     bandwidth: float
 
     def log_prob(self, x: Array) -> Array:
-        z = self.coordinates.forward(x)
-        return np.asarray(self._expansion(z)[0] + trend_features(z) @ self.trend)
+        return self.log_prob_and_score(x)[0]
 
     def score(self, x: Array) -> Array:
-        z = self.coordinates.forward(x)
-        slope = self._expansion(z)[1] + self.trend[1:-1] + 2 * self.trend[-1] * z
-        return self.coordinates.score_back(slope)
+        return self.log_prob_and_score(x)[1]
 
-    def _expansion(self, z: Array) -> tuple[Array, Array]:
-        return kernel_expansion(z, self.centres, self.coefficients, self.kernel, self.bandwidth)
+    def log_prob_and_score(self, x: Array) -> tuple[Array, Array]:
+        """Both at the price of one."""
+        z = self.coordinates.forward(x)
+        values, slopes = kernel_expansion(z, self.centres, self.coefficients, self.kernel, self.bandwidth)
+        slopes = slopes + self.trend[1:-1] + 2 * self.trend[-1] * z
+        return values + trend_features(z) @ self.trend, self.coordinates.score_back(slopes)
 
 
 def trend_features(z: Array) -> Array:

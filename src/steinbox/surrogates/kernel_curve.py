@@ -50,10 +50,11 @@ class KernelCurveSurrogate:
     bandwidth: float
 
     def log_prob(self, x: Array) -> Array:
-        return self._expansion(x)[0]
+        return self.log_prob_and_score(x)[0]
 
     def score(self, x: Array) -> Array:
-        return self._expansion(x)[1]
+        return self.log_prob_and_score(x)[1]
 
-    def _expansion(self, x: Array) -> tuple[Array, Array]:
+    def log_prob_and_score(self, x: Array) -> tuple[Array, Array]:
+        """Both at the price of one."""
         return log_kernel_expansion(x, self.centres, self.log_values, self.kernel, self.bandwidth)
