@@ -207,7 +207,7 @@ def test_a_claim_that_holds_for_one_surrogate_only_says_for_which():
     levels = {"AGF-SVGD (interpolant)": -3.0, "AGF-SVGD (kernel curve)": -0.5} | AS_CLAIMED["rbm"]
     table = made_up(EXPERIMENTS["rbm"], levels)
     verdict = EXPERIMENTS["rbm"].claims(table)[-1].verdict
-    assert verdict.startswith("holds only with: interpolant")
+    assert verdict.startswith("holds only for: interpolant")
     assert "kernel curve" not in verdict
 
 
@@ -226,10 +226,10 @@ def test_a_difference_must_be_sure():
 def test_verdicts_in_words():
     yes, no = Finding("a", "1", True), Finding("b", "2", False)
     assert Claim("s", "p", (yes, yes)).verdict == "holds"
-    assert Claim("s", "p", (yes, no)).verdict == "holds only with: a"
+    assert Claim("s", "p", (yes, no)).verdict == "holds only for: a"
     assert Claim("s", "p", (no,)).verdict == "does not hold"
     assert markdown(lines([Claim("s", "p", (yes, no))])).splitlines()[2:] == [
-        "| s | p | a | 1 | yes | **holds only with: a** |",
+        "| s | p | a | 1 | yes | **holds only for: a** |",
         "|  |  | b | 2 | no |  |",
     ]
 

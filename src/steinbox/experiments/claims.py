@@ -40,7 +40,7 @@ class Claim:
         holding = [finding.setting for finding in self.findings if finding.holds]
         if len(holding) == len(self.findings):
             return "holds"
-        return f"holds only with: {'; '.join(holding)}" if holding else "does not hold"
+        return f"holds only for: {'; '.join(holding)}" if holding else "does not hold"
 
 
 def below(setting: str, first: Seeds, second: Seeds, by: float = 0.0) -> Finding:

@@ -9,6 +9,7 @@ from steinbox.experiments.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 SVGD, ANNEALED_SVGD, GF_SVGD = "SVGD", "A-SVGD", "GF-SVGD"
 KERNEL_CURVE, INTERPOLANT = "AGF-SVGD (kernel curve)", "AGF-SVGD (interpolant)"
@@ -29,15 +30,17 @@ _COLOURS = {
     SMC: "#e377c2",
     DEFAULT: "#003f8a",
 }
+_STYLES = {"median": "--", "paper, step per particle": ":", "paper, step shared": "-."}
 
 
-def line(axes: Axes, rows: Table, along: str, label: str, colour: str | None = None) -> None:
-    """The mean over seeds of log10 of a metric, along a column."""
+def line(axes: Axes, rows: Table, along: str, label: str) -> None:
+    """The mean over seeds of log10 of a metric, along a column; "method, setting" has the method's colour."""
     if not len(rows):
         return
     x, mean, spread = rows.curve(along)
-    colour = _COLOURS.get(label, colour)
-    (drawn,) = axes.plot(x, mean, marker="." if len(x) > 1 else "o", label=label, color=colour, linewidth=1.3)
+    method, _, setting = label.partition(", ")
+    look: dict[str, Any] = {"color": _COLOURS.get(method), "linestyle": _STYLES.get(setting, "-"), "linewidth": 1.3}
+    (drawn,) = axes.plot(x, mean, marker="." if len(x) > 1 else "o", label=label, **look)
     axes.fill_between(x, mean - spread, mean + spread, color=drawn.get_color(), alpha=0.12, linewidth=0)
 
 
@@ -58,12 +61,19 @@ def finish(axes: Axes, title: str, xlabel: str, ylabel: str, logarithmic: bool =
     axes.grid(alpha=0.25, linewidth=0.5)
 
 
-def legend(panels: Iterable[Axes]) -> None:
+def legend(figure: Figure, panels: Iterable[Axes]) -> None:
     """One legend below all panels."""
     entries: dict[str, Any] = {}
-    panels = list(panels)
     for axes in panels:
         handles, labels = axes.get_legend_handles_labels()
         entries.update(zip(labels, handles, strict=True))
-    figure = panels[0].figure
-    figure.legend(list(entries.values()), list(entries), loc="outside lower center", ncols=4, fontsize=8, frameon=False)
+    width = 0.055 * max(map(len, entries)) + 0.6  # inches of the longest entry
+    num_columns = max(1, min(4, int(figure.get_figwidth() / width)))
+    figure.legend(
+        list(entries.values()),
+        list(entries),
+        loc="outside lower center",
+        ncols=num_columns,
+        fontsize=8,
+        frameon=False,
+    )

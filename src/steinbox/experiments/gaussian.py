@@ -143,7 +143,7 @@ def plot(table: Table) -> Figure:
     level(panels[3], table.where(method=SVGD, setting="paper", metric="mmd2").last(), SVGD)
     level(panels[3], table.where(method=EXACT, metric="mmd2"), EXACT)
     finish(panels[3], f"(d) ‖μρ − μ‖² = {_FARTHEST:g}", "log10 σρ/σ   (○: ρ = 1)", "log10 MMD²")
-    legend(panels)
+    legend(figure, panels)
     return figure
 
 

@@ -147,7 +147,7 @@ def plot(table: Table) -> Figure:
     ):
         convergence(axes, table, curves_of(table), largest_size(table), along)
         finish(axes, f"n = {largest_size(table)}, {title}", f"{along.rstrip('s')}s", "log10 MMD²", logarithmic=True)
-    legend(panels)
+    legend(figure, panels)
     return figure
 
 

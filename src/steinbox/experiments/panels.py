@@ -59,7 +59,7 @@ def four_panels(table: Table, curves: Sequence[Curve], size: int) -> Figure:
             rows = table.where(method=curve.method, setting=curve.setting, metric=metric).last()
             line(axes, rows, "size", curve.label or curve.method)
         finish(axes, f"({letter}) {name}", "particles n", name, logarithmic=True)
-    legend(panels)
+    legend(figure, panels)
     return figure
 
 
@@ -67,11 +67,11 @@ def against_evaluations(table: Table, curves: Sequence[Curve], size: int) -> Fig
     """What users pay for: MMD against evaluations, those of the burn-in counted."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7.5, 5), layout="constrained")
+    figure = Figure(figsize=(8.5, 5.5), layout="constrained")
     axes = figure.subplots()
     convergence(axes, table, curves, size, "evaluations")
     finish(axes, f"n = {size}, all evaluations counted", "evaluations", "log10 MMD²", logarithmic=True)
-    legend([axes])
+    legend(figure, [axes])
     return figure
 
 
