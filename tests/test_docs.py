@@ -8,7 +8,9 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 
-@pytest.mark.parametrize(("name", "num_tables"), [("docs/benchmarks.md", 3), ("docs/reproduction.md", 9), ("README.md", 1)])
+@pytest.mark.parametrize(
+    ("name", "num_tables"), [("docs/benchmarks.md", 3), ("docs/reproduction.md", 9), ("README.md", 1)]
+)
 def test_the_tables_of_the_docs_are_those_of_the_results(name, num_tables):
     spec = importlib.util.spec_from_file_location("tables", ROOT / "docs" / "tables.py")
     tables = importlib.util.module_from_spec(spec)
