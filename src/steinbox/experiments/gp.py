@@ -42,7 +42,7 @@ class Config:
     burn_in: int
     num_interpolant_iterations: int
     num_particles: int = 200
-    reference: tuple[int, int, int] = (20_000, 100, 300)
+    reference: tuple[int, int, int] = (20_000, 100, 400)
     largest_r_hat: float = 1.05
 
     @property
@@ -58,7 +58,7 @@ class Config:
 
 _SIZES = {
     "miniature": Config(30, 1, 3, 2, 2, num_particles=20, reference=(500, 10, 20), largest_r_hat=np.inf),
-    "quick": Config(60, 1, 40, 40, 20, num_particles=50, reference=(4_000, 50, 120)),
+    "quick": Config(60, 1, 40, 40, 20, num_particles=50, reference=(4_000, 40, 250)),
     "full": Config(200, 5, 100, 6000, 100),
 }
 _GLASS_SIZES = {name: replace(config, num_rows=0) for name, config in _SIZES.items()}
