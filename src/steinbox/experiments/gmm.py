@@ -67,19 +67,23 @@ _WITH_ONE = (
 
 
 def tasks(config: Config) -> list[Task]:
-    """The paper's methods and settings, the interpolant in the same algorithm, and what is beyond the figure."""
+    """The paper's methods and settings, the interpolant in the same algorithm, and what is beyond the figure.
+
+    The most important come first, and all methods of one seed before the next: whatever is finished can be compared.
+    """
     long, short, largest = config.num_iterations, config.num_interpolant_iterations, max(config.sizes)
     everywhere = [(EXACT, "", long), *[(*run, long) for run in _WITH_SIZES], (INTERPOLANT, OURS, short)]
     more = [*[(*run, long) for run in _WITH_ONE], (INTERPOLANT, PAPER, short), (INTERPOLANT, MEDIAN, short)]
-    counts = [
-        *[(run, size, config.num_size_seeds) for size in config.sizes if size < largest for run in everywhere],
-        *[(run, largest, config.num_seeds) for run in (*everywhere, (DEFAULT, OURS, short // 2))],
-        *[(run, largest, config.num_more_seeds) for run in more],
+    groups = [
+        ([(run, largest) for run in (*everywhere, (DEFAULT, OURS, short // 2))], config.num_seeds),
+        ([(run, largest) for run in more], config.num_more_seeds),
+        ([(run, size) for size in config.sizes if size < largest for run in everywhere], config.num_size_seeds),
     ]
     return [
         Task(method, setting, size, num_iterations, seed)
-        for (method, setting, num_iterations), size, num_seeds in counts
+        for runs, num_seeds in groups
         for seed in range(min(num_seeds, config.num_seeds))
+        for (method, setting, num_iterations), size in runs
     ]
 
 

@@ -55,21 +55,15 @@ def tasks(config: Config) -> list[Task]:
     interpolant, SMC also as many as the paper's methods.
     """
     long, short, largest = config.num_iterations, config.num_interpolant_iterations, max(config.sizes)
-    seeds = range(config.num_seeds)
-    return (
-        [Task(EXACT, "", size, long, seed) for size in config.sizes for seed in seeds]
-        + [Task(KERNEL_CURVE, PAPER, size, long, seed) for size in config.sizes for seed in seeds]
-        + [Task(INTERPOLANT, OURS, size, short, seed) for size in config.sizes for seed in seeds]
-        + [
-            Task(method, OURS, size, short, seed)
-            for method in (SMC, DEFAULT)
-            for size in config.sizes
-            for seed in seeds
-        ]
-        + [Task(SMC, OURS, size, long, seed) for size in config.sizes for seed in seeds]
-        + [Task(KERNEL_CURVE, MEDIAN, largest, long, seed) for seed in seeds]
-        + [Task(method, burn_in(config.burn_in), largest, long, seed) for method in _CHAINS for seed in seeds]
-    )
+    everywhere = [(EXACT, "", long), (KERNEL_CURVE, PAPER, long), (INTERPOLANT, OURS, short)]
+    everywhere += [(DEFAULT, OURS, short), (SMC, OURS, short), (SMC, OURS, long)]
+    once = [(KERNEL_CURVE, MEDIAN, long), *[(method, burn_in(config.burn_in), long) for method in _CHAINS]]
+    runs = [*[(run, size) for size in config.sizes for run in everywhere], *[(run, largest) for run in once]]
+    return [
+        Task(method, setting, size, num_iterations, seed)
+        for seed in range(config.num_seeds)
+        for (method, setting, num_iterations), size in runs
+    ]
 
 
 def burn_in(num_steps: int) -> str:
