@@ -11,10 +11,10 @@ demo: $(VENV)/ready-user
 
 # one thread of linear algebra: matrices are small, and some tests start processes of their own
 test: $(VENV)/ready-developer
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
 
 test-all: $(VENV)/ready-developer
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -m "slow or not slow"
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -m "slow or not slow"
 
 check: $(VENV)/ready-developer
 	$(BIN)/ruff check .
