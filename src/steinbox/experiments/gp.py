@@ -58,7 +58,7 @@ class Config:
 
 _SIZES = {
     "miniature": Config(30, 1, 3, 2, 2, num_particles=20, reference=(500, 10, 20), largest_r_hat=np.inf),
-    "quick": Config(60, 1, 40, 40, 20, num_particles=50, reference=(4_000, 40, 250)),
+    "quick": Config(60, 1, 40, 40, 20, num_particles=50, reference=(4_000, 40, 200)),
     "full": Config(200, 5, 100, 6000, 100),
 }
 _GLASS_SIZES = {name: replace(config, num_rows=0) for name, config in _SIZES.items()}
@@ -103,10 +103,9 @@ def prepare(config: Config, folder: Path, num_jobs: int) -> None:
         num_evals=num_evals,
         num_chains=num_chains,
         num_steps=num_steps,
+        largest_r_hat=config.largest_r_hat,
         num_jobs=num_jobs,
     )
-    if r_hat > config.largest_r_hat:
-        raise ValueError(f"the ground truth's chains have not converged: R-hat is {r_hat:.3f}")
     np.savez_compressed(path, draws=draws.astype(np.float32), r_hat=r_hat)
 
 

@@ -18,7 +18,7 @@ from steinbox.types import Array
 
 _NUM_DRAWS = 5000
 _SPREAD = 1.5
-_BURN_IN = 0.2  # of the steps
+_MOST_ROUNDS = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,37 +56,55 @@ class LongChains(MarkovChains):
 
 
 def ground_truth(
-    target: GPClassification, initial: Gaussian, *, num_evals: int, num_chains: int, num_steps: int, num_jobs: int
+    target: GPClassification,
+    initial: Gaussian,
+    *,
+    num_evals: int,
+    num_chains: int,
+    num_steps: int,
+    largest_r_hat: float,
+    num_jobs: int,
 ) -> tuple[Array, float]:
     """Draws of the chains after their burn-in, and the largest split R-hat of all coordinates.
 
     The chains start at draws of the mixture, spread by half again about their mean: wider than the target, but not on
-    the plateau far away, where all length-scales are small and a chain finds no way down for thousands of steps.
+    the plateau far away, where all length-scales are small and a chain finds no way down for thousands of steps. They
+    go on, ``num_steps`` at a time, until R-hat is small enough.
     """
-    executor = num_jobs if num_jobs > 1 else None
-    common: dict[str, Any] = {"vectorized": True, "executor": executor, "progress": False}
+    common: dict[str, Any] = {
+        "vectorized": True,
+        "executor": num_jobs if num_jobs > 1 else None,
+        "progress": False,
+    }
     first = sample(target.log_prob, initial, method=ArchiveSampler(), max_evals=num_evals, seed=1000, **common)
     if first.mixture is None:
         raise RuntimeError("the budget of the ground truth is too small to fit a mixture")
-    start = first.mixture.sample(num_chains, np.random.default_rng(1003))
-    start = start.mean(axis=0) + _SPREAD * (start - start.mean(axis=0))
+    start = first.mixture.sample(num_chains, np.random.default_rng(1001))
+    visited = [start.mean(axis=0) + _SPREAD * (start - start.mean(axis=0))]
+    method = LongChains(mixture=first.mixture, num_iterations=num_steps)
+    for number in range(_MOST_ROUNDS):
+        visited += _walked(target, visited[-1], method, seed=1002 + number, common=common)
+        chains = np.array(visited[len(visited) // 3 :]).swapaxes(0, 1)
+        if r_hat(chains) <= largest_r_hat:
+            break
+    else:
+        raise ValueError(f"the ground truth's chains have not converged: R-hat is {r_hat(chains):.3f}")
+    draws = chains.reshape(-1, chains.shape[2])
+    chosen = np.random.default_rng(1001).choice(len(draws), size=min(_NUM_DRAWS, len(draws)), replace=False)
+    return draws[chosen], r_hat(chains)
+
+
+def _walked(
+    target: GPClassification, start: Array, method: LongChains, seed: int, common: dict[str, Any]
+) -> list[Array]:
+    """Where the chains are after each step."""
     visited: list[Array] = []
 
     def keep(iteration: Iteration) -> None:
         visited.append(iteration.particles)
 
-    sample(
-        target.log_prob,
-        start,
-        method=LongChains(mixture=first.mixture, num_iterations=num_steps),
-        callback=keep,
-        seed=1001,
-        **common,
-    )
-    chains = np.array(visited[int(_BURN_IN * num_steps) :]).swapaxes(0, 1)
-    draws = chains.reshape(-1, chains.shape[2])
-    chosen = np.random.default_rng(1002).choice(len(draws), size=min(_NUM_DRAWS, len(draws)), replace=False)
-    return draws[chosen], r_hat(chains)
+    sample(target.log_prob, start, method=method, seed=seed, callback=keep, **common)
+    return visited[1:]
 
 
 def r_hat(chains: Array) -> float:
