@@ -19,10 +19,12 @@ _CHAINS = DifferentialEvolution()
 def ought_to_walk(state: ArchiveState) -> bool:
     """Whether half of the budget is spent, the weights are uneven still, and the mixture is not on its way any more.
 
-    Chains must be able to make some steps, too.
+    Chains must be able to make some steps, too. While mass that was missed is being found, the mixture is on its way.
     """
     left = state.max_evals - state.num_evals
     if left > 0.5 * state.max_evals or left < _FEWEST_STEPS * state.num_particles:
+        return False
+    if state.search.is_on or state.path_at(0.5).num_points < state.search.found_at:
         return False
     now = max(each.tempering for each in state.path)
     before = max(each.tempering for each in state.path if each.num_points <= state.path_at(0.5).num_points)
