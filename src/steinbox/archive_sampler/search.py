@@ -23,13 +23,12 @@ from steinbox.proposals.warped_mixture import WarpedMixture
 from steinbox.types import Array, IntegerArray, Mask
 from steinbox.weights import effective_sample_size, normalize, temper
 
-_MOST = 0.2  # of the budget, for looking
-_MOST_FOUND = 0.4  # of the budget, for following a trail that leads to mass
+_MOST = 0.2  # of the budget
 _SMALLEST = 20  # evaluations that make a batch
 _SURPRISE = 5.0  # nats: how much denser than fitted counts as missed
 _FEWEST = 5  # points to fit a Gaussian to
 _EVEN = 0.7  # weights that need not be tempered to a smaller power tell what mass there is
-_NEGLIGIBLE = 1e-3  # a share of all weight
+_NEGLIGIBLE = 0.01  # a share of all weight
 _APART = 2.0  # times as far from a denser surprise as points usually are from each other: another cluster
 _MOST_CLUSTERED = 300  # surprises, the densest
 _LONGEST = 25  # batches: a trail must climb so fast that it would arrive by then
@@ -40,9 +39,7 @@ _LAST_SCAN = 0.75  # of the room; the rest is for trails
 
 def room_to_search(state: ArchiveState) -> int:
     """How many evaluations a search may still cost."""
-    trail = state.search.trail
-    most = _MOST_FOUND if trail is not None and trail.mass > _NEGLIGIBLE else _MOST
-    return int(most * state.max_evals) - state.search.num_evals
+    return int(_MOST * state.max_evals) - state.search.num_evals
 
 
 def is_searched_out(state: ArchiveState) -> bool:
@@ -169,12 +166,11 @@ def _judged(state: ArchiveState, trail: Trail, left: int, rng: np.random.Generat
     mass, is_sure = share(ledger, rows), power > _EVEN
     if mass < _NEGLIGIBLE and (is_sure or not _climbs(ledger, trail, height)):
         return _ended(state, trail, state.search.num_in_vain + 1)
-    longer = replace(trail, density=density, is_sure=is_sure, mass=mass, num_batches=trail.num_batches + 1)
-    state = replace(state, search=replace(state.search, trail=longer))
     is_last = mass >= _NEGLIGIBLE and min(left, room_to_search(state)) < _SMALLEST
     if (is_sure and trail.is_sure) or is_last:
         return _ended(_with_component(state, rows, power, rng), trail, 0)
-    return state
+    trail = replace(trail, density=density, is_sure=is_sure, num_batches=trail.num_batches + 1)
+    return replace(state, search=replace(state.search, trail=trail))
 
 
 def _climbs(ledger: Ledger, trail: Trail, height: float) -> bool:

@@ -44,8 +44,7 @@ class Milestone:
 class Trail:
     """Surprises that are being followed: those it began with, where its own draws start, and what it draws from.
 
-    It is sure if that was fitted to weights that are nearly even. ``height`` is the log-density it began at, ``mass``
-    the share of all weight that it has come upon.
+    It is sure if that was fitted to weights that are nearly even. ``height`` is the log-density it began at.
     """
 
     rows: IntegerArray
@@ -53,7 +52,6 @@ class Trail:
     height: float
     density: GaussianMixture
     is_sure: bool
-    mass: float = 0.0
     num_batches: int = 1
 
 
