@@ -132,7 +132,7 @@ def _begun(state: ArchiveState, initial: Initial, rng: np.random.Generator) -> A
         around = GaussianMixture([Gaussian(ledger.points[rows[0]], std=std)])
         fitted = around, 0.0, float(ledger.log_prob[rows[0]])
     density, power, height = fitted
-    trail = Trail(rows, len(ledger), height, density, power > _EVEN)
+    trail = Trail(rows, len(ledger), (height,), density, power > _EVEN)
     return replace(state, search=replace(state.search, trail=trail))
 
 
@@ -163,24 +163,26 @@ def _judged(state: ArchiveState, trail: Trail, left: int, rng: np.random.Generat
     if fitted is None:
         return _ended(state, trail, state.search.num_in_vain + 1)
     density, power, height = fitted
-    mass, is_sure = share(ledger, rows), power > _EVEN
-    if mass < _NEGLIGIBLE and (is_sure or not _climbs(ledger, trail, height)):
+    heights, mass, is_sure = (*trail.heights, height), share(ledger, rows), power > _EVEN
+    if mass < _NEGLIGIBLE and (is_sure or not _climbs(ledger, heights)):
         return _ended(state, trail, state.search.num_in_vain + 1)
     is_last = mass >= _NEGLIGIBLE and min(left, room_to_search(state)) < _SMALLEST
     if (is_sure and trail.is_sure) or is_last:
         return _ended(_with_component(state, rows, power, rng), trail, 0)
-    trail = replace(trail, density=density, is_sure=is_sure, num_batches=trail.num_batches + 1)
+    trail = replace(trail, heights=heights, density=density, is_sure=is_sure)
     return replace(state, search=replace(state.search, trail=trail))
 
 
-def _climbs(ledger: Ledger, trail: Trail, height: float) -> bool:
-    """Whether the trail would come to where the weight is in time, if it went on as it did so far."""
-    if trail.num_batches == 1:
+def _climbs(ledger: Ledger, heights: tuple[float, ...]) -> bool:
+    """Whether the trail would come to where the weight is in time, if it went on as in its second half."""
+    num_batches = len(heights) - 1
+    if num_batches == 1:
         return True
     weights = normalize(ledger.log_weights)
     inside = weights > 0
-    missing = float(weights[inside] @ ledger.log_prob[inside]) - height
-    return missing < (height - trail.height) / trail.num_batches * (_LONGEST - trail.num_batches)
+    missing = float(weights[inside] @ ledger.log_prob[inside]) - heights[-1]
+    half = num_batches // 2
+    return missing < (heights[-1] - heights[half]) / (num_batches - half) * (_LONGEST - num_batches)
 
 
 def _ended(state: ArchiveState, trail: Trail, num_in_vain: int) -> ArchiveState:

@@ -44,15 +44,14 @@ class Milestone:
 class Trail:
     """Surprises that are being followed: those it began with, where its own draws start, and what it draws from.
 
-    It is sure if that was fitted to weights that are nearly even. ``height`` is the log-density it began at.
+    It is sure if that was fitted to weights that are nearly even. ``heights`` are the log-densities it came through.
     """
 
     rows: IntegerArray
     start: int
-    height: float
+    heights: tuple[float, ...]
     density: GaussianMixture
     is_sure: bool
-    num_batches: int = 1
 
 
 @dataclass(frozen=True, eq=False)
