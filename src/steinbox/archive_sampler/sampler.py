@@ -15,7 +15,7 @@ import numpy as np
 from steinbox.archive_sampler.answer import answer
 from steinbox.archive_sampler.ledger import Ledger, Proposal
 from steinbox.archive_sampler.polish import begin_polish, could_be_polished, end_polish
-from steinbox.archive_sampler.search import following, is_searched_out, room_to_search, scanning
+from steinbox.archive_sampler.search import following, is_searched_out, scanning
 from steinbox.archive_sampler.state import ArchiveState, Batch
 from steinbox.archive_sampler.walk import begin_walk, ought_to_walk, walked
 from steinbox.checks import require_number
@@ -35,7 +35,6 @@ _FIRST_PARTS = 4  # the first batch comes in so many parts, or Ctrl-C would lose
 _FEWEST_INSIDE = 10  # points inside the support to fit anything to
 _GROWN = 1.3  # how much more the points must be worth before another shape of mixture is tried
 _WITH_JUMP = "mixture and jump"
-_PLENTY = 5  # times as many independent draws as particles: then there are evaluations to spare for a search
 _ENOUGH = 20  # times as many independent draws as particles: more would not change the answer
 
 
@@ -228,21 +227,18 @@ class ArchiveSampler:
             return begin_walk(state, rng)
         if state.search.is_on:
             state = following(state, left, self._initial, rng)
-            if state.search.is_on:
-                return state
-        elif self._ought_to_search(state, left):
+        elif self._ought_to_search(state):
             size = self._batch_size(state.ledger.points.shape[1], state.max_evals)
-            return scanning(state, size, left, self._initial, rng)
-        return self._proposing(state, left, rng)
+            state = scanning(state, size, left, self._initial, rng)
+        return state if state.search.is_on else self._proposing(state, left, rng)
 
-    def _ought_to_search(self, state: ArchiveState, left: int) -> bool:
-        """Once when the weights are even or time is short, and once more when there is plenty."""
-        if state.fitted is None or is_searched_out(state) or left < room_to_search(state) // 2:
+    def _ought_to_search(self, state: ArchiveState) -> bool:
+        """Once when the weights are even or time is short, and once more before stopping early."""
+        if state.fitted is None or is_searched_out(state):
             return False
         late = state.num_evals > 0.4 * state.max_evals
         ready = state.num_even >= 3 or (late and state.tempering == 1)
-        plenty = state.tempering == 1 and state.effective_size > _PLENTY * state.num_particles
-        return ready if state.search.num_scans == 0 else plenty
+        return ready if state.search.num_scans == 0 else self.stop_early and _is_enough(state)
 
     def _proposing(self, state: ArchiveState, left: int, rng: np.random.Generator) -> ArchiveState:
         """The state with a mixture fitted to the tempered weights, and draws of it."""

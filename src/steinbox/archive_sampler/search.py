@@ -24,6 +24,7 @@ from steinbox.types import Array, IntegerArray, Mask
 from steinbox.weights import effective_sample_size, normalize, temper
 
 _MOST = 0.2  # of the budget
+_FIRST = 2000  # evaluations that the first scan and its trails may cost, but at least half as much as all may
 _SMALLEST = 20  # evaluations that make a batch
 _SURPRISE = 5.0  # nats: how much denser than fitted counts as missed
 _FEWEST = 5  # points to fit a Gaussian to
@@ -39,13 +40,13 @@ _LAST_SCAN = 0.75  # of the room; the rest is for trails
 
 def room_to_search(state: ArchiveState) -> int:
     """How many evaluations a search may still cost."""
-    return int(_MOST * state.max_evals) - state.search.num_evals
+    most = _MOST * state.max_evals
+    return int(most if state.search.num_scans > 1 else np.clip(_FIRST, most / 2, most)) - state.search.num_evals
 
 
 def is_searched_out(state: ArchiveState) -> bool:
     """Whether all scans are done, and all that they came upon was followed."""
-    over = state.search.num_scans >= _MOST_SCANS or room_to_search(state) < 2 * _SMALLEST
-    return over and not state.search.is_on
+    return state.search.num_scans >= _MOST_SCANS and not state.search.is_on
 
 
 def scanning(state: ArchiveState, size: int, left: int, initial: Initial, rng: np.random.Generator) -> ArchiveState:
@@ -53,7 +54,10 @@ def scanning(state: ArchiveState, size: int, left: int, initial: Initial, rng: n
 
     The last scan is of the initial distribution alone, and takes most of the room there is.
     """
-    is_last, room = state.search.num_scans + 1 == _MOST_SCANS, min(left, room_to_search(state))
+    search = replace(state.search, num_scans=state.search.num_scans + 1, is_on=True, num_in_vain=0)
+    is_last, room = search.num_scans == _MOST_SCANS, min(left, room_to_search(replace(state, search=search)))
+    if room < 2 * _SMALLEST:
+        return replace(state, search=replace(search, is_on=False))
     num_wide, size = (0, int(_LAST_SCAN * room)) if is_last else (min(size, room // 2), min(size, room // 2))
     points = initial.sample(size, rng)
     batch = Batch("search", points, (None,), (size,))
@@ -61,7 +65,6 @@ def scanning(state: ArchiveState, size: int, left: int, initial: Initial, rng: n
         proposal = wide(initial, rng)
         points = np.concatenate([points, proposal.quasi_random(num_wide, rng)])
         batch = Batch("search", points, (None, proposal), (size, num_wide))
-    search = replace(state.search, num_scans=state.search.num_scans + 1, is_on=True, num_in_vain=0)
     return replace(state, search=_paid(search, len(points)), next=batch)
 
 
