@@ -48,10 +48,10 @@ class ArchiveSampler:
 
     over all proposals :math:`q_j` used so far. While the weights are uneven they are tempered, :math:`w^a`, to an
     effective sample size that can teach a mixture of Gaussians behind a triangular map. The next points are
-    quasi-random draws of it and, while :math:`a < 1`, of a Gaussian from a quadratic fitted to all log-densities. Once,
-    part of the budget searches for mass that the mixture has missed. If the mixture cannot follow the target, half of
-    the budget goes to Markov chains from the initial distribution. At the end the weights are Pareto-smoothed, and
-    :func:`~steinbox.select` chooses the particles; if the budget is small and a surrogate of all log-densities is
+    quasi-random draws of it and, while :math:`a < 1`, of a Gaussian from a quadratic fitted to all log-densities. Up
+    to a fifth of the budget searches for mass that the mixture has missed. If the mixture cannot follow the target,
+    half of the budget goes to Markov chains from the initial distribution. At the end the weights are Pareto-smoothed,
+    and :func:`~steinbox.select` chooses the particles; if the budget is small and a surrogate of all log-densities is
     accurate, Stein's force moves them to better places.
 
     ``result.trace`` has, after each batch, what is drawn next (``decision``), the power a (``tempering``), the
