@@ -176,7 +176,7 @@ def test_chains_start_from_different_draws_of_the_initial_distribution(rng):
     state, _ = told(sb.ArchiveSampler(base=START, batch=200), MIXTURE, rng, 8)
     starts = begin_walk(state, rng).walk.chains.points
     assert len(np.unique(starts, axis=0)) == len(starts) == 50
-    assert state.ledger.is_of_initial.sum() == 200
+    assert state.ledger.is_of_initial.sum() == 400, "the first batch and half of a scan"
 
 
 def test_chains_that_find_nothing_new_are_not_believed(monkeypatch):
@@ -320,3 +320,100 @@ def test_a_small_support_is_drawn_for_until_enough_points_lie_inside(radius):
     assert np.isfinite(result.log_prob).all()
     assert np.abs(result.mean).max() < 0.1 * radius + 0.02
     assert result.log_evidence == pytest.approx(np.log(np.pi * radius**2), abs=0.1)
+
+
+# -- the search --------------------------------------------------------------------------------------------------------
+
+NARROW = sb.GaussianMixture(
+    [
+        sb.Gaussian([2.0, 2.0, 0.0], std=1.0),
+        sb.Gaussian([-4.0, 0.0, 3.0], std=0.25),
+        sb.Gaussian([0.0, -4.0, -3.0], std=0.25),
+    ],
+    [0.4, 0.3, 0.3],
+)
+
+
+def test_narrow_modes_are_found_one_after_the_other():
+    """Of 400 draws hardly one is near them. Seen to fail if single surprises, or any but the first, are left."""
+    result = run(NARROW, sb.Gaussian(np.zeros(3), std=3.0), max_evals=6_000, seed=1)
+    assert "search, trail" in result.trace["decision"]
+    shares = [(np.linalg.norm(result.particles - each.mean, axis=1) < 1.5).mean() for each in NARROW.components[1:]]
+    np.testing.assert_allclose(shares, 0.3, atol=0.03)
+    assert result.warnings == ()
+
+
+def test_a_search_costs_a_fifth_at_most_and_comes_to_an_end(rng):
+    method = sb.ArchiveSampler(base=START, stop_early=False)
+    state = method.start(np.zeros((50, 2)), 2_000, rng)
+    while not method.finished(state):
+        points = method.ask(state, rng)
+        evaluation = Evaluation(MIXTURE.log_prob(points), np.zeros(len(points), dtype=bool))
+        state, _ = method.tell(state, points, evaluation, rng)
+    assert 0 < state.search.num_evals <= 400
+    assert state.search.num_scans == 1
+    assert not state.search.is_on
+
+
+def test_clusters_are_linked_to_a_denser_neighbour():
+    from steinbox.archive_sampler.search import _first_cluster
+
+    points = np.array([[0.0], [10.0], [1.0], [2.5], [11.0], [-1.0]])  # the densest first
+    np.testing.assert_array_equal(_first_cluster(points, 2.0), [0, 2, 3, 5])
+
+
+def test_a_trail_that_does_not_climb_is_given_up(rng):
+    from steinbox.archive_sampler.search import _climbs
+
+    state, _ = told(sb.ArchiveSampler(base=START, batch=200), MIXTURE, rng, 4)
+    assert _climbs(state.ledger, (-100.0, -100.0)), "the first batch may be bad luck"
+    assert _climbs(state.ledger, (-100.0, -80.0, -60.0))
+    assert not _climbs(state.ledger, (-100.0, -60.0, -59.5, -59.0, -58.9))
+
+
+# -- doubts ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_ledger_knows_what_it_was_before(rng):
+    method = sb.ArchiveSampler(base=START, batch=100)
+    early, _ = told(method, MIXTURE, np.random.default_rng(5), 6)
+    late, _ = told(method, MIXTURE, np.random.default_rng(5), 9)
+    again = late.ledger.before(len(early.ledger) / len(late.ledger) + 1e-9, START)
+    np.testing.assert_array_equal(again.points, early.ledger.points)
+    np.testing.assert_allclose(again.log_weights, early.ledger.log_weights, rtol=1e-10)
+
+
+def test_weighted_points_that_move_are_doubted(rng):
+    """The first three proposals are blind to one of two modes."""
+    from steinbox.archive_sampler.answer import _moved
+
+    ledger = sb.archive_sampler.ledger.Ledger.empty(2)
+    one, both = sb.GaussianMixture([MIXTURE.components[0]]), MIXTURE
+    for proposal in (one, one, one, both):
+        points = proposal.sample(500, rng)
+        ledger = ledger.extended(points, MIXTURE.log_prob(points), [proposal], [500], START)
+    state = dataclasses.replace(told(sb.ArchiveSampler(base=START), MIXTURE, rng, 4)[0], ledger=ledger)
+    distance, allowed = _moved(state, 0.75, START)
+    assert distance > 1.5 * allowed
+    steady = told(sb.ArchiveSampler(base=START, batch=200), MIXTURE, rng, 15)[0]
+    distance, allowed = _moved(steady, 0.75, START)
+    assert distance < 0.5 * allowed
+
+
+def test_an_arm_that_is_still_growing_is_said_in_words():
+    """Arms that reach far beyond the start. Seen to fail without the comparison with earlier weights."""
+
+    def arms(x):
+        offsets = np.column_stack([x[:, 0] / 6, (x[:, 1] - x[:, 0] ** 2) / 0.3, x[:, 2] - x[:, 1] ** 2])
+        return -0.5 * (offsets**2).sum(axis=1)
+
+    start = sb.Gaussian(np.zeros(3), std=2.0)
+    settings = {"vectorized": True, "num_particles": 200, "max_evals": 3_000, "seed": 0}
+    assert any("on their way" in warning for warning in sb.sample(arms, start, **settings).warnings)
+
+
+def test_a_run_that_has_just_arrived_is_not_doubted():
+    """The first half is worth one draw; seen to fail if the evidence is compared with its."""
+    target = sb.targets.autoregressive(40)
+    result = run(target, sb.Gaussian(np.zeros(40), std=3.0), max_evals=2_600, num_particles=50)
+    assert result.warnings == ()

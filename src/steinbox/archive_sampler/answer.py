@@ -7,12 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from steinbox.archive_sampler.state import ArchiveState
+from steinbox.discrepancies.mmd import mmd
 from steinbox.initial import Initial
 from steinbox.pareto import pareto_smoothed
 from steinbox.samplers.base import Draws, Pool
 from steinbox.selection import select
 from steinbox.types import Array
-from steinbox.weights import normalize, temper
+from steinbox.weights import normalize, systematic_resample, temper
 
 _NEWS = np.log(10)  # a chain's point that is so much denser than the archive knows is news
 _MANY = 0.1  # of the chains' points
@@ -20,8 +21,13 @@ _FEW = 0.1  # independent draws per particle: with fewer, weights are tempered b
 _TOO_FEW = 0.25  # independent draws per particle: with fewer, 200 particles are twice as far off as 200 exact draws
 _UNEVEN = 0.9  # weights that must still be tempered to a smaller power are too uneven
 _RISEN = 0.3  # nats of log-evidence that the second half of the points may add
+_COMPARABLE = 0.1  # independent draws per particle that the first half must have been worth to be compared with
+_MOVED = ((0.5, 2.0), (0.75, 1.0))  # since there was this share of the points, the pool may move so many times as far
+_LATEST = 0.75  # share of the points: what the search found until then, it found in time
+_VARIANCE = 0.63  # of one draw's kernel embedding, if the bandwidth is the median: 1 - 1/e
+_NUM_COMPARED = 1000  # points of each pool
 _PLENTY = 2.0  # independent draws per particle: then the weights are fine whatever their tail
-_HEAVY = 1.0  # a Pareto shape beyond which weights have no mean
+_HEAVY = 0.7  # a Pareto shape beyond which weights have practically no variance (Vehtari et al., 2024)
 
 
 def answer(state: ArchiveState, initial: Initial) -> Draws:
@@ -46,7 +52,7 @@ def answer(state: ArchiveState, initial: Initial) -> Draws:
         effective_sample_size=state.effective_size,
         pareto_shape=shape,
         mixture=None if state.fitted is None else state.fitted.density,
-        doubts=tuple(_doubts(state, shape, news)),
+        doubts=tuple(_doubts(state, initial, shape, news)),
     )
     equal = np.full(len(particles), 1 / len(particles))
     return Draws(particles, equal, particles_log_prob, pool)
@@ -69,7 +75,26 @@ def _news(state: ArchiveState, initial: Initial) -> float:
     return float((state.walk.log_prob[recent] - state.log_evidence - known > _NEWS).mean())
 
 
-def _doubts(state: ArchiveState, shape: float, news: float) -> Iterator[str]:
+def _moved(state: ArchiveState, share: float, initial: Initial) -> tuple[float, float]:
+    """How far the weighted points have moved since there was this share of them, and how far they may have.
+
+    The distance is the maximum mean discrepancy in standardised coordinates. They may have moved as far as two samples
+    of exact draws, as many as there are particles, are apart, and by the error of the earlier weights.
+    """
+    earlier = state.ledger.before(share, initial)
+    if not np.isfinite(earlier.log_evidence):
+        return 0.0, np.inf
+    rng = np.random.default_rng(0)
+    now, then = (
+        ledger.points[systematic_resample(normalize(ledger.log_weights), _NUM_COMPARED, rng)]
+        for ledger in (state.ledger, earlier)
+    )
+    scale = np.maximum(now.std(axis=0), 1e-300)
+    allowed = np.sqrt(_VARIANCE * (1 / earlier.effective_size + 2 / state.num_particles))
+    return mmd(then / scale, now / scale), float(allowed)
+
+
+def _doubts(state: ArchiveState, initial: Initial, shape: float, news: float) -> Iterator[str]:
     if state.walk is not None and news > _MANY:
         yield (
             f"No mixture could follow the target. The particles are of Markov chains that made "
@@ -83,12 +108,29 @@ def _doubts(state: ArchiveState, shape: float, news: float) -> Iterator[str]:
             f"The {len(state.ledger):,} evaluations amount to only {state.effective_size:.0f} independent draws; the "
             "particles should not be trusted. Pay more evaluations, start closer to the target, or give its bounds."
         )
-    before = state.path_at(0.5)
-    risen = state.log_evidence - before.log_evidence
-    if risen > _RISEN + 2 / np.sqrt(before.effective_size):
+        return
+    half = state.path_at(_reference(state, 0.5))
+    risen = state.log_evidence - half.log_evidence
+    is_comparable = half.effective_size > _COMPARABLE * state.num_particles
+    if is_comparable and risen > _RISEN + 3 / np.sqrt(half.effective_size):
         yield (
             f"The second half of the evaluations multiplied the integral of the density by {np.exp(min(risen, 99)):.2g}"
             ": mass is still being found, and some may be missing. Pay more evaluations."
         )
+    if any(distance > times * allowed for times, (distance, allowed) in _movements(state, initial)):
+        yield (
+            "The last evaluations moved the weighted points farther than chance would: they are on their way, and the "
+            "particles may be far from the target. Pay more evaluations."
+        )
     if shape > _HEAVY and state.effective_size < _PLENTY * state.num_particles:
         yield f"The largest weights are too heavy to be trusted (a Pareto shape of {shape:.1f})."
+
+
+def _movements(state: ArchiveState, initial: Initial) -> Iterator[tuple[float, tuple[float, float]]]:
+    for share, times in _MOVED:
+        yield times, _moved(state, _reference(state, share), initial)
+
+
+def _reference(state: ArchiveState, share: float) -> float:
+    """The share of the points to compare with, but not from before the search found mass, unless that was late."""
+    return max(share, min(state.search.found_at / len(state.ledger) + 1e-9, _LATEST))

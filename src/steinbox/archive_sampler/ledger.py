@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -62,6 +62,14 @@ class Ledger:
         for proposal, count in zip(self.proposals, self.counts, strict=True):
             total = np.logaddexp(total, log_share(proposal, count, points, initial))
         return total
+
+    def before(self, share: float, initial: Initial) -> Ledger:
+        """As it was when there were about this share of the points, at the end of a batch."""
+        num_proposals = max(1, int((np.cumsum(self.counts) <= share * len(self)).sum()))
+        proposals, counts = self.proposals[:num_proposals], self.counts[:num_proposals]
+        points, log_prob = self.points[: sum(counts)], self.log_prob[: sum(counts)]
+        ledger = Ledger(points, log_prob, np.zeros(len(points)), proposals, counts)
+        return replace(ledger, log_proposed=ledger.log_density(points, initial))
 
     def __len__(self) -> int:
         return len(self.points)

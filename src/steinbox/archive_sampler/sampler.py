@@ -15,7 +15,7 @@ import numpy as np
 from steinbox.archive_sampler.answer import answer
 from steinbox.archive_sampler.ledger import Ledger, Proposal
 from steinbox.archive_sampler.polish import begin_polish, could_be_polished, end_polish
-from steinbox.archive_sampler.search import missed, share, surprising_proposal, wide
+from steinbox.archive_sampler.search import following, is_searched_out, scanning
 from steinbox.archive_sampler.state import ArchiveState, Batch
 from steinbox.archive_sampler.walk import begin_walk, ought_to_walk, walked
 from steinbox.checks import require_number
@@ -34,7 +34,7 @@ _FLOOR = 1e4  # weights are never tempered as if they were smaller than the larg
 _FIRST_PARTS = 4  # the first batch comes in so many parts, or Ctrl-C would lose all of it
 _FEWEST_INSIDE = 10  # points inside the support to fit anything to
 _GROWN = 1.3  # how much more the points must be worth before another shape of mixture is tried
-_SURE, _WITH_JUMP = "search, found", "mixture and jump"
+_WITH_JUMP = "mixture and jump"
 _ENOUGH = 20  # times as many independent draws as particles: more would not change the answer
 
 
@@ -48,10 +48,10 @@ class ArchiveSampler:
 
     over all proposals :math:`q_j` used so far. While the weights are uneven they are tempered, :math:`w^a`, to an
     effective sample size that can teach a mixture of Gaussians behind a triangular map. The next points are
-    quasi-random draws of it and, while :math:`a < 1`, of a Gaussian from a quadratic fitted to all log-densities. Once,
-    part of the budget searches for mass that the mixture has missed. If the mixture cannot follow the target, half of
-    the budget goes to Markov chains from the initial distribution. At the end the weights are Pareto-smoothed, and
-    :func:`~steinbox.select` chooses the particles; if the budget is small and a surrogate of all log-densities is
+    quasi-random draws of it and, while :math:`a < 1`, of a Gaussian from a quadratic fitted to all log-densities. Up
+    to a fifth of the budget searches for mass that the mixture has missed. If the mixture cannot follow the target,
+    half of the budget goes to Markov chains from the initial distribution. At the end the weights are Pareto-smoothed,
+    and :func:`~steinbox.select` chooses the particles; if the budget is small and a surrogate of all log-densities is
     accurate, Stein's force moves them to better places.
 
     ``result.trace`` has, after each batch, what is drawn next (``decision``), the power a (``tempering``), the
@@ -156,11 +156,7 @@ class ArchiveSampler:
 
     def converged(self, state: ArchiveState) -> bool:
         """Whether the points are worth so much, and agree so well with what they said before, that more is no use."""
-        if not (self.stop_early and state.has_searched and state.tempering == 1 and state.walk is None):
-            return False
-        before = state.path_at(2 / 3)
-        change = abs(state.log_evidence - before.log_evidence)
-        return bool(state.effective_size >= _ENOUGH * state.num_particles and change < 0.05)
+        return self.stop_early and is_searched_out(state) and _is_enough(state)
 
     def finished(self, state: ArchiveState) -> bool:
         """Whether the budget is spent."""
@@ -229,37 +225,20 @@ class ArchiveSampler:
                     return polishing
         if ought_to_walk(state):
             return begin_walk(state, rng)
-        if state.is_searching or self._ought_to_search(state):
-            searching = self._searching(state, left, rng)
-            if searching is not None:
-                return searching
-            state = replace(state, is_searching=False, has_searched=True)
-        return self._proposing(state, left, rng)
+        if state.search.is_on:
+            state = following(state, left, self._initial, rng)
+        elif self._ought_to_search(state):
+            size = self._batch_size(state.ledger.points.shape[1], state.max_evals)
+            state = scanning(state, size, left, self._initial, rng)
+        return state if state.search.is_on else self._proposing(state, left, rng)
 
     def _ought_to_search(self, state: ArchiveState) -> bool:
+        """Once when the weights are even or time is short, and once more before stopping early."""
+        if state.fitted is None or is_searched_out(state):
+            return False
         late = state.num_evals > 0.4 * state.max_evals
         ready = state.num_even >= 3 or (late and state.tempering == 1)
-        return ready and not state.has_searched and state.fitted is not None
-
-    def _searching(self, state: ArchiveState, left: int, rng: np.random.Generator) -> ArchiveState | None:
-        """The state with a batch that looks for missed mass; None if the search is over."""
-        size = self._batch_size(state.ledger.points.shape[1], state.max_evals)
-        most = int(max(0.1 * state.max_evals, min(0.2 * state.max_evals, 5 * size)))
-        room = min(left, most - state.num_searched)
-        if room < 20 or state.fitted is None:
-            return None
-        proposal, size, decision = wide(self._initial, rng), min(size, room), "search"
-        if state.is_searching:
-            surprises = missed(state.ledger, state.fitted.density)
-            found = surprising_proposal(state.ledger, surprises, rng)
-            if found is None or (found[1] == 1 and share(state.ledger, surprises) < 1e-3):
-                return None
-            if found[1] == 1 and state.next.decision == _SURE:
-                return None  # the surprises have been drawn from as they are
-            proposal, size = found[0], min(max(size // 2, 50), room)
-            decision = _SURE if found[1] == 1 else decision
-        batch = Batch(decision, proposal.quasi_random(size, rng), (proposal,), (size,))
-        return replace(state, next=batch, is_searching=True, num_searched=state.num_searched + size)
+        return ready if state.search.num_scans == 0 else self.stop_early and _is_enough(state)
 
     def _proposing(self, state: ArchiveState, left: int, rng: np.random.Generator) -> ArchiveState:
         """The state with a mixture fitted to the tempered weights, and draws of it."""
@@ -302,6 +281,13 @@ def _sample(points: Array, log_weights: Array, power: float) -> WeightedPoints:
     weights = normalize(power * _floored(log_weights))
     pool = heaviest(weights)
     return WeightedPoints(points[pool], weights[pool] / weights[pool].sum(), effective_sample_size(weights))
+
+
+def _is_enough(state: ArchiveState) -> bool:
+    """Whether the points are worth far more than the particles, and the last third did not change the evidence."""
+    change = abs(state.log_evidence - state.path_at(2 / 3).log_evidence)
+    plenty = state.effective_size >= _ENOUGH * state.num_particles
+    return bool(plenty and state.tempering == 1 and state.walk is None and change < 0.05)
 
 
 def _earned(state: ArchiveState) -> float:

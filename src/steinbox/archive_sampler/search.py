@@ -1,42 +1,216 @@
-r"""The search for missed mass: where the target is much denser than anything that was fitted."""
+r"""The search for missed mass: where the target is much denser than anything that was fitted.
+
+It scans the initial distribution and a wider one. What it comes upon are surprises; they are followed one cluster after
+the other, each by Gaussians fitted to its own tempered weights, until these are even: then its mass is known, and if
+there is any, the mixture gets another component.
+"""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
 from steinbox.archive_sampler.ledger import Ledger
+from steinbox.archive_sampler.state import ArchiveState, Batch, Search, Trail
 from steinbox.gaussian import Gaussian
 from steinbox.initial import Initial
 from steinbox.mixtures import GaussianMixture
+from steinbox.pairwise import squared_distances
+from steinbox.proposals.choice import joined
 from steinbox.proposals.mixture_fit import WeightedPoints, fit_mixture
 from steinbox.proposals.warped_mixture import WarpedMixture
-from steinbox.types import Array
+from steinbox.types import Array, IntegerArray, Mask
 from steinbox.weights import effective_sample_size, normalize, temper
 
+_MOST = 0.2  # of the budget
+_FIRST = 2000  # evaluations that the first scan and its trails may cost, but at least half as much as all may
+_SMALLEST = 20  # evaluations that make a batch
 _SURPRISE = 5.0  # nats: how much denser than fitted counts as missed
-_FEWEST = 5
+_FEWEST = 5  # points to fit a Gaussian to
+_EVEN = 0.7  # weights that need not be tempered to a smaller power tell what mass there is
+_NEGLIGIBLE = 0.01  # a share of all weight
+_APART = 2.0  # times as far from a denser surprise as points usually are from each other: another cluster
+_MOST_CLUSTERED = 300  # surprises, the densest
+_LONGEST = 25  # batches: a trail must climb so fast that it would arrive by then
+_MOST_IN_VAIN = 3  # trails in a row that led nowhere
+_MOST_SCANS = 2
+_LAST_SCAN = 0.75  # of the room; the rest is for trails
+
+
+def room_to_search(state: ArchiveState) -> int:
+    """How many evaluations a search may still cost."""
+    most = _MOST * state.max_evals
+    return int(most if state.search.num_scans > 1 else np.clip(_FIRST, most / 2, most)) - state.search.num_evals
+
+
+def is_searched_out(state: ArchiveState) -> bool:
+    """Whether all scans are done, and all that they came upon was followed."""
+    return state.search.num_scans >= _MOST_SCANS and not state.search.is_on
+
+
+def scanning(state: ArchiveState, size: int, left: int, initial: Initial, rng: np.random.Generator) -> ArchiveState:
+    """The state with a batch of the initial distribution and of a wider one.
+
+    The last scan is of the initial distribution alone, and takes most of the room there is.
+    """
+    search = replace(state.search, num_scans=state.search.num_scans + 1, is_on=True, num_in_vain=0)
+    is_last, room = search.num_scans == _MOST_SCANS, min(left, room_to_search(replace(state, search=search)))
+    if room < 2 * _SMALLEST:
+        return replace(state, search=replace(search, is_on=False))
+    num_wide, size = (0, int(_LAST_SCAN * room)) if is_last else (min(size, room // 2), min(size, room // 2))
+    points = initial.sample(size, rng)
+    batch = Batch("search", points, (None,), (size,))
+    if num_wide:
+        proposal = wide(initial, rng)
+        points = np.concatenate([points, proposal.quasi_random(num_wide, rng)])
+        batch = Batch("search", points, (None, proposal), (size, num_wide))
+    return replace(state, search=_paid(search, len(points)), next=batch)
 
 
 def wide(initial: Initial, rng: np.random.Generator) -> GaussianMixture:
-    """Where a search starts: a Gaussian twice as wide as the initial distribution."""
+    """A Gaussian twice as wide as the initial distribution."""
     draws = initial.sample(1000, rng)
     return GaussianMixture([Gaussian(draws.mean(axis=0), cov=4 * np.atleast_2d(np.cov(draws.T)))])
 
 
-def missed(ledger: Ledger, fitted: WarpedMixture) -> Array:
+def following(state: ArchiveState, left: int, initial: Initial, rng: np.random.Generator) -> ArchiveState:
+    """The state with draws along a trail; without, and with the search switched off, if there is none to follow."""
+    if state.search.trail is not None:
+        state = _judged(state, state.search.trail, left, rng)
+    room = min(left, room_to_search(state))
+    if state.search.trail is None and state.search.num_in_vain < _MOST_IN_VAIN and room >= _SMALLEST:
+        state = _begun(state, initial, rng)
+    trail = state.search.trail
+    if trail is None or room < _SMALLEST:
+        return replace(state, search=replace(state.search, is_on=False, trail=None))
+    size = min(max(50, 5 * state.ledger.points.shape[1]), room)
+    batch = Batch("search, trail", trail.density.quasi_random(size, rng), (trail.density,), (size,))
+    return replace(state, search=_paid(state.search, size), next=batch)
+
+
+def _paid(search: Search, size: int) -> Search:
+    return replace(search, num_evals=search.num_evals + size)
+
+
+# -- surprises ---------------------------------------------------------------------------------------------------------
+
+
+def missed(ledger: Ledger, fitted: WarpedMixture) -> Mask:
     r"""Which points are surprises: :math:`\log p - \log(\hat Z q) > 5`."""
     surprise = ledger.log_prob - ledger.log_evidence - fitted.log_prob(ledger.points)
-    return np.asarray(surprise > _SURPRISE)
+    return np.asarray((surprise > _SURPRISE) & np.isfinite(ledger.log_prob))
+
+
+def share(ledger: Ledger, rows: IntegerArray) -> float:
+    """How much of all weight some points hold."""
+    return float(normalize(ledger.log_weights)[rows].sum())
+
+
+def _surprises(state: ArchiveState) -> Mask:
+    if state.fitted is None:
+        raise ValueError("there is no mixture yet")
+    return missed(state.ledger, state.fitted.density)
+
+
+# -- trails ------------------------------------------------------------------------------------------------------------
+
+
+def _begun(state: ArchiveState, initial: Initial, rng: np.random.Generator) -> ArchiveState:
+    """The state with a trail from the densest surprise that none has led through, if there is one."""
+    ledger = state.ledger
+    is_open = _surprises(state)
+    is_open[state.search.settled] = False
+    rows = np.flatnonzero(is_open)
+    if not len(rows):
+        return state
+    rows = rows[np.argsort(-ledger.log_prob[rows], kind="stable")][:_MOST_CLUSTERED]
+    scale = initial.sample(1000, rng).std(axis=0)
+    nearest = _distance_to_others(ledger.points / scale, rows)
+    rows = rows[_first_cluster(ledger.points[rows] / scale, _APART * float(np.median(nearest)))]
+    fitted = surprising_proposal(ledger, rows, rng)
+    if fitted is None:
+        rows = rows[:1]
+        std = 0.5 * nearest[0] / np.sqrt(len(scale)) * scale
+        around = GaussianMixture([Gaussian(ledger.points[rows[0]], std=std)])
+        fitted = around, 0.0, float(ledger.log_prob[rows[0]])
+    density, power, height = fitted
+    trail = Trail(rows, len(ledger), (height,), density, power > _EVEN)
+    return replace(state, search=replace(state.search, trail=trail))
+
+
+def _distance_to_others(points: Array, rows: IntegerArray) -> Array:
+    """From some of the points to the nearest other point."""
+    squares = squared_distances(points[rows], points)
+    squares[np.arange(len(rows)), rows] = np.inf
+    return np.asarray(np.sqrt(squares.min(axis=1)))
+
+
+def _first_cluster(points: Array, longest: float) -> IntegerArray:
+    """Which points, sorted by density, are linked to the first by steps to the nearest denser one (quick shift)."""
+    squares = squared_distances(points, points)
+    belongs = np.zeros(len(points), dtype=bool)
+    belongs[0] = True
+    for k in range(1, len(points)):
+        nearest = int(squares[k, :k].argmin())
+        belongs[k] = belongs[nearest] and squares[k, nearest] <= longest**2
+    return np.flatnonzero(belongs)
+
+
+def _judged(state: ArchiveState, trail: Trail, left: int, rng: np.random.Generator) -> ArchiveState:
+    """The state with the trail's next Gaussian, or without the trail if it has come to its end."""
+    ledger = state.ledger
+    rows = np.concatenate([trail.rows, np.arange(trail.start, len(ledger))])
+    rows = rows[_surprises(state)[rows]]
+    fitted = surprising_proposal(ledger, rows, rng)
+    if fitted is None:
+        return _ended(state, trail, state.search.num_in_vain + 1)
+    density, power, height = fitted
+    heights, mass, is_sure = (*trail.heights, height), share(ledger, rows), power > _EVEN
+    if mass < _NEGLIGIBLE and (is_sure or not _climbs(ledger, heights)):
+        return _ended(state, trail, state.search.num_in_vain + 1)
+    is_last = mass >= _NEGLIGIBLE and min(left, room_to_search(state)) < _SMALLEST
+    if (is_sure and trail.is_sure) or is_last:
+        return _ended(_with_component(state, rows, power, rng), trail, 0)
+    trail = replace(trail, heights=heights, density=density, is_sure=is_sure)
+    return replace(state, search=replace(state.search, trail=trail))
+
+
+def _climbs(ledger: Ledger, heights: tuple[float, ...]) -> bool:
+    """Whether the trail would come to where the weight is in time, if it went on as in its second half."""
+    num_batches = len(heights) - 1
+    if num_batches == 1:
+        return True
+    weights = normalize(ledger.log_weights)
+    inside = weights > 0
+    missing = float(weights[inside] @ ledger.log_prob[inside]) - heights[-1]
+    half = num_batches // 2
+    return missing < (heights[-1] - heights[half]) / (num_batches - half) * (_LONGEST - num_batches)
+
+
+def _ended(state: ArchiveState, trail: Trail, num_in_vain: int) -> ArchiveState:
+    through = np.concatenate([state.search.settled, trail.rows, np.arange(trail.start, len(state.ledger))])
+    return replace(state, search=replace(state.search, trail=None, num_in_vain=num_in_vain, settled=through))
+
+
+def _with_component(state: ArchiveState, rows: IntegerArray, power: float, rng: np.random.Generator) -> ArchiveState:
+    """The state whose mixture has a component for what was found; its shape is to be chosen anew."""
+    if state.fitted is None:
+        raise ValueError("there is no mixture yet")
+    weights = normalize(power * state.ledger.log_weights[rows])
+    sample = WeightedPoints(state.ledger.points[rows], weights, effective_sample_size(weights))
+    fitted = joined(state.fitted, sample, share(state.ledger, rows), rng)
+    search = replace(state.search, found_at=len(state.ledger))
+    return replace(state, search=search, fitted=fitted, chosen_at=0.0)
 
 
 def surprising_proposal(
-    ledger: Ledger, surprises: Array, rng: np.random.Generator
-) -> tuple[GaussianMixture, float] | None:
-    """A Gaussian fitted to the surprises alone, and the power their weights were tempered with to fit it.
+    ledger: Ledger, rows: IntegerArray, rng: np.random.Generator
+) -> tuple[GaussianMixture, float, float] | None:
+    """A Gaussian fitted to some of the points, the power their weights were tempered with, and their log-density.
 
     None if there are too few to go on.
     """
-    rows = np.flatnonzero(surprises & np.isfinite(ledger.log_prob))
     if len(rows) < _FEWEST:
         return None
     log_weights = ledger.log_weights[rows]
@@ -45,9 +219,4 @@ def surprising_proposal(
     power = temper(log_weights, wanted)
     weights = normalize(power * log_weights)
     sample = WeightedPoints(ledger.points[rows], weights, effective_sample_size(weights))
-    return fit_mixture(sample, 1, rng), power
-
-
-def share(ledger: Ledger, surprises: Array) -> float:
-    """How much of all weight the surprises hold."""
-    return float(normalize(ledger.log_weights)[surprises].sum())
+    return fit_mixture(sample, 1, rng), power, float(weights @ ledger.log_prob[rows])

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 import numpy as np
 
 from steinbox.archive_sampler.ledger import Ledger, Proposal
 from steinbox.baselines.chains import ChainState
+from steinbox.mixtures import GaussianMixture
 from steinbox.proposals.choice import Fitted
-from steinbox.types import Array
+from steinbox.types import Array, IntegerArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +38,36 @@ class Milestone:
     tempering: float
     log_evidence: float
     effective_size: float
+
+
+@dataclass(frozen=True, eq=False)
+class Trail:
+    """Surprises that are being followed: those it began with, where its own draws start, and what it draws from.
+
+    It is sure if that was fitted to weights that are nearly even. ``heights`` are the log-densities it came through.
+    """
+
+    rows: IntegerArray
+    start: int
+    heights: tuple[float, ...]
+    density: GaussianMixture
+    is_sure: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """How far the search for missed mass has come.
+
+    ``settled`` are the rows that trails have led through, ``found_at`` is the number of points when mass was found.
+    """
+
+    num_evals: int = 0
+    num_scans: int = 0
+    is_on: bool = False
+    num_in_vain: int = 0
+    found_at: int = 0
+    trail: Trail | None = None
+    settled: IntegerArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,9 +102,7 @@ class ArchiveState:
     tempering: float = 0.0
     num_even: int = 0
     jump_share: float = 0.5
-    is_searching: bool = False
-    has_searched: bool = False
-    num_searched: int = 0
+    search: Search = field(default_factory=Search)
     walk: Walk | None = None
     polish: Polish | None = None
     path: tuple[Milestone, ...] = ()

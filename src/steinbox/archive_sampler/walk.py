@@ -13,16 +13,20 @@ from steinbox.evaluate import Evaluation
 _FEWEST_STEPS = 25
 _UNEVEN = 0.8  # weights that must be tempered to a smaller power are far from even
 _ON_THE_WAY = 1.3  # the mixture is, if that power has grown by this factor since there were half as many points
+_PATIENCE = 0.05  # of the budget, for the mixture to take up what a search found
 _CHAINS = DifferentialEvolution()
 
 
 def ought_to_walk(state: ArchiveState) -> bool:
     """Whether half of the budget is spent, the weights are uneven still, and the mixture is not on its way any more.
 
-    Chains must be able to make some steps, too.
+    Chains must be able to make some steps, too. What a search has just found, the mixture needs time to take up.
     """
     left = state.max_evals - state.num_evals
     if left > 0.5 * state.max_evals or left < _FEWEST_STEPS * state.num_particles:
+        return False
+    num_since = len(state.ledger) - state.search.found_at
+    if state.search.is_on or num_since < _PATIENCE * state.max_evals:
         return False
     now = max(each.tempering for each in state.path)
     before = max(each.tempering for each in state.path if each.num_points <= state.path_at(0.5).num_points)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -72,6 +72,17 @@ def choose(sample: WeightedPoints, rng: np.random.Generator, previous: Fitted | 
 def refit(sample: WeightedPoints, previous: Fitted, rng: np.random.Generator) -> Fitted:
     """A mixture of the same shape for other points."""
     return _refitted(sample.at_most(_MAX_POINTS, rng), previous, rng)
+
+
+def joined(previous: Fitted, sample: WeightedPoints, share: float, rng: np.random.Generator) -> Fitted:
+    """The same mixture with one more component, fitted to the sample, that has this share of the mass."""
+    density, shape = previous.density, previous.shape
+    white = WeightedPoints(density.warp.forward(sample.points)[0], sample.weights, sample.size)
+    components = [*density.mixture.components, *fit_mixture(white, 1, rng).components]
+    share = float(np.clip(share, 1e-6, 1 - 1e-6))
+    mixture = GaussianMixture(components, np.append((1 - share) * density.mixture.weights, share))
+    more = replace(shape, num_components=len(components), tied=False)
+    return Fitted(more, WarpedMixture(density.warp, mixture))
 
 
 def _refitted(sample: WeightedPoints, previous: Fitted, rng: np.random.Generator) -> Fitted:
