@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -104,7 +105,11 @@ class Gaussian:
         return np.asarray(self.mean + rng.standard_normal((num_points, self.dimension)) @ self.root.T)
 
     def _standardize(self, x: Array) -> Array:
-        return np.asarray(np.linalg.solve(self.root, (x - self.mean).T))
+        return np.asarray(self._inverse_root @ (x - self.mean).T)
+
+    @cached_property
+    def _inverse_root(self) -> Array:
+        return np.asarray(np.linalg.inv(self.root))
 
 
 def _covariance(dimension: int, std: npt.ArrayLike | None, cov: npt.ArrayLike | None) -> Array:
@@ -116,9 +121,14 @@ def _covariance(dimension: int, std: npt.ArrayLike | None, cov: npt.ArrayLike | 
             raise ValueError(f"Gaussian expects a positive std, a number or shape ({dimension},), got {_describe(std)}")
         return np.diag(np.broadcast_to(std, dimension) ** 2)
     cov = np.asarray(cov, dtype=np.float64)
-    if cov.shape != (dimension, dimension) or not np.all(np.isfinite(cov)) or not np.allclose(cov, cov.T):
+    if cov.shape != (dimension, dimension) or not np.all(np.isfinite(cov)) or not _is_symmetric(cov):
         raise ValueError(f"Gaussian expects a symmetric cov of shape ({dimension}, {dimension}), got {_describe(cov)}")
     return cov
+
+
+def _is_symmetric(matrix: Array) -> bool:
+    """Nearly: NumPy's ``allclose`` says the same, but takes ten times as long, and mixtures are made of many."""
+    return bool(np.all(np.abs(matrix - matrix.T) <= 1e-8 + 1e-5 * np.abs(matrix)))
 
 
 def _cholesky(covariance: Array) -> Array:

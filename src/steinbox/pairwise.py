@@ -216,6 +216,16 @@ def kernel_expansion(
     return values, gradients
 
 
+def kernel_sums(x: Array, centres: Array, coefficients: Array, kernel: Kernel, bandwidth: float) -> Array:
+    r"""The values of :func:`kernel_expansion` alone."""
+    origin = centres.mean(axis=0)
+    x, centres = x - origin, centres - origin
+    values = np.empty(len(x))
+    for rows in _row_tiles(len(x)):
+        values[rows] = kernel.value(_centred_squared_distances(x[rows], centres) / bandwidth) @ coefficients
+    return values
+
+
 def kernel_expansion_slopes(x: Array, coefficients: Array, kernel: Kernel, bandwidth: float) -> Array:
     r"""Gradients at every :math:`x_i` of a function of its own, :math:`g_i(x) = \sum_j C_{ij} k(x, x_j)`.
 
