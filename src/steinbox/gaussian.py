@@ -127,7 +127,7 @@ def _covariance(dimension: int, std: npt.ArrayLike | None, cov: npt.ArrayLike | 
 
 
 def _is_symmetric(matrix: Array) -> bool:
-    """Nearly: NumPy's ``allclose`` says the same, but takes ten times as long, and mixtures are made of many."""
+    """As ``allclose`` says, which takes longer: a mixture is made of many matrices."""
     return bool(np.all(np.abs(matrix - matrix.T) <= 1e-8 + 1e-5 * np.abs(matrix)))
 
 

@@ -8,7 +8,7 @@ from steinbox.types import Array, IntegerArray
 
 
 def log_sum_exp(values: Array) -> Array:
-    """The logarithm of the sum of exponentials over the first axis; SciPy's is as exact, but takes five times as long.
+    """The logarithm of the sum of exponentials over the first axis, with less ado than SciPy's.
 
     Examples
     --------
