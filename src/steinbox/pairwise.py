@@ -15,6 +15,7 @@ from steinbox.kernels import Kernel
 from steinbox.types import Array
 
 TILE = 256  # most rows of a tile: half a megabyte, so that a tile and its exponential stay in the cache
+_TILE_PAIRS = 200_000  # most entries of a tile whose width is the number of centres
 _TILE_PRODUCTS = 500_000  # most multiplications in a square tile: from 2^19 OpenBLAS starts threads, which cost more
 _BRACKET_PAIRS = 4_096  # random pairs that bracket the median of all pairs
 _MOST_POINTS_FOR_ALL_PAIRS, _MANY_PAIRS = 5_000, 1_000_000  # beyond these points, the median of so many random pairs
@@ -221,8 +222,10 @@ def kernel_sums(x: Array, centres: Array, coefficients: Array, kernel: Kernel, b
     origin = centres.mean(axis=0)
     x, centres = x - origin, centres - origin
     values = np.empty(len(x))
-    for rows in _row_tiles(len(x)):
-        values[rows] = kernel.value(_centred_squared_distances(x[rows], centres) / bandwidth) @ coefficients
+    for rows in _row_tiles(len(x), max(1, _TILE_PAIRS // len(centres))):
+        u = _centred_squared_distances(x[rows], centres)
+        u /= bandwidth
+        values[rows] = kernel.value(u) @ coefficients
     return values
 
 
