@@ -3,10 +3,11 @@
 Rows go to ``benchmarks/results/ablation.csv``; those that are there already are not run again. The tables in
 ``ablation.md`` have the MMD of the sampler as it is in the first line, below it the ratio of each variant's to that,
 both as means over the seeds. The last line of each table says how far ratios are from one by chance: there the sampler
-as it is has other seeds. ``changed`` counts the runs that came out differently from those in the first line: a part
-that was never used leaves a run as it was.
+as it is has other seeds. The spread of log p, its standard deviation over that of exact draws, is the median of all
+runs. ``changed`` counts the runs that came out differently from those in the first line: a part that was never used
+leaves a run as it was.
 
-Run ``python benchmarks/accuracy/ablation.py``.
+Run ``python benchmarks/accuracy/ablation.py``; ``--problems``, ``--budgets`` and ``--variants`` add rows for others.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ import run  # first: it sets the number of threads
 import argparse
 import csv
 import warnings
+from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -151,28 +153,38 @@ def done(task: run.Task) -> run.Row:
         return replace(run.done(replace(task, method="default", seed=seed)), method=task.method, seed=task.seed)
 
 
-Found = dict[tuple[str, str, int, int], float]
+@dataclass(frozen=True)
+class Outcome:
+    """MMD of one run, and the standard deviation of log p over that of exact draws."""
+
+    mmd: float
+    spread: float
+
+
+Found = dict[tuple[str, str, int, int], Outcome]
 
 
 def read(path: Path) -> Found:
-    """The MMD by problem, variant, budget and seed, of the runs that did not fail."""
+    """The outcomes by problem, variant, budget and seed; runs that failed have none."""
     with path.open(newline="") as file:
         return {
-            (row["problem"], row["method"], int(row["budget"]), int(row["seed"])): float(row["mmd"])
+            (row["problem"], row["method"], int(row["budget"]), int(row["seed"])): Outcome(
+                float(row["mmd"]), float(row["log_prob_spread"])
+            )
             for row in csv.DictReader(file)
             if not row["error"]
         }
 
 
 def table(found: Found, group: str, budget: int) -> list[str]:
-    """One line per variant: MMD or ratios, their geometric mean, and how many runs it changed."""
+    """One line per variant."""
     problems = [name for name, each in PROBLEMS.items() if each.group == group and (name, SHIPPED, budget, 0) in found]
     seeds = sorted({key[3] for key in found if key[0] in problems and key[2] == budget})
     lines = [
-        f"MMD at {budget:,} evaluations, {len(seeds)} seed{'s' if len(seeds) > 1 else ''}, group “{group}”:",
+        f"Group “{group}”, {budget:,} evaluations, {len(seeds)} seed{'s' if len(seeds) > 1 else ''}:",
         "",
-        f"| variant | {' | '.join(problems)} | geometric mean | changed |",
-        f"|---{'|---' * (len(problems) + 2)}|",
+        f"| variant | {' | '.join(problems)} | geometric mean | spread of log p | changed |",
+        f"|---{'|---' * (len(problems) + 3)}|",
     ]
     for variant in VARIANTS:
         pairs = [
@@ -183,25 +195,32 @@ def table(found: Found, group: str, budget: int) -> list[str]:
             ]
             for name in problems
         ]
-        if not any(pairs):
-            continue
-        means = np.array([np.mean(each, axis=0) if each else (np.nan, np.nan) for each in pairs])
-        if variant == SHIPPED:
-            texts, middle, changed = map(short, means[:, 0]), short(float(np.exp(np.log(means[:, 0]).mean()))), ""
-        else:
-            ratios = means[:, 0] / means[:, 1]
-            texts = ("–" if np.isnan(ratio) else f"{ratio:.2f}" for ratio in ratios)
-            middle = f"{np.exp(np.nanmean(np.log(ratios))):.2f}"
-            changed = f"{sum(a != b for each in pairs for a, b in each)} of {sum(map(len, pairs))}"
-        lines.append(f"| {variant} | {' | '.join(texts)} | {middle} | {changed} |")
+        if any(pairs):
+            lines.append(line(variant, pairs))
     return lines
+
+
+def line(variant: str, pairs: list[list[tuple[Outcome, Outcome]]]) -> str:
+    """MMD or ratios to the first line, their geometric mean, the median spread, and how many runs changed."""
+    means = np.array(
+        [np.mean([(new.mmd, old.mmd) for new, old in each], axis=0) if each else (np.nan, np.nan) for each in pairs]
+    )
+    runs = [pair for each in pairs for pair in each]
+    spread = f"{np.median([new.spread for new, _ in runs]):.2f}"
+    if variant == SHIPPED:
+        middle = short(float(np.exp(np.log(means[:, 0]).mean())))
+        return f"| {variant} | {' | '.join(map(short, means[:, 0]))} | {middle} | {spread} |  |"
+    ratios = means[:, 0] / means[:, 1]
+    texts = ("–" if np.isnan(ratio) else f"{ratio:.2f}" for ratio in ratios)
+    changed = f"{sum(new != old for new, old in runs)} of {len(runs)}"
+    return f"| {variant} | {' | '.join(texts)} | {np.exp(np.nanmean(np.log(ratios))):.2f} | {spread} | {changed} |"
 
 
 def write_tables(path: Path) -> None:
     found = read(path)
-    kinds = sorted({(PROBLEMS[name].group, budget) for name, _, budget, _ in found}, key=lambda kind: kind[::-1])
-    lines = [f"`python benchmarks/accuracy/ablation.py`, {date.today()}; steinbox {sb.__version__}, 200 points."]
-    for group, budget in kinds:
+    kinds = Counter((PROBLEMS[name].group, budget) for name, _, budget, _ in found)  # the largest table comes first
+    lines = [f"`python benchmarks/accuracy/ablation.py`, {date.today()}; steinbox {sb.__version__}, MMD, 200 points."]
+    for (group, budget), _ in kinds.most_common():
         lines += ["", *table(found, group, budget)]
     write("ablation", lines)
 
