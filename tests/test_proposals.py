@@ -90,6 +90,20 @@ def test_a_straight_map_whitens(rng):
     np.testing.assert_allclose(u.T @ u / 400, np.eye(2), atol=1e-8)
 
 
+def test_a_straight_map_is_a_ridge_regression_of_each_coordinate_on_those_before(rng):
+    points = rng.normal(size=(200, 4)) @ rng.normal(size=(4, 4)) + 3.0
+    weights = rng.dirichlet(np.ones(200))
+    warp = fit_warp(WeightedPoints(points, weights, 50), curved=False, pseudo=2.0)
+    z = (points - warp.centre) / warp.scale
+    for k in range(4):
+        moments = (z[:, :k] * weights[:, None]).T @ z[:, : k + 1]
+        slopes = np.linalg.solve(moments[:, :k] + 2.0 / 50 * np.eye(k), moments[:, k])
+        np.testing.assert_allclose(warp.linear[1 : 1 + k, k], slopes, atol=1e-10)
+        variance = weights @ (z[:, k] - z[:, :k] @ slopes) ** 2
+        assert warp.log_scales[0, k] == pytest.approx(0.5 * np.log(variance))
+    assert not warp.linear[0].any()
+
+
 def test_a_banana_and_a_funnel_become_white(rng):
     """Seen to fail without products, without drivers, and with the wrong order."""
     for target, limit in ((sb.targets.Banana(), 0.01), (sb.targets.Funnel(6), 0.15)):

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from steinbox.gaussian import Gaussian
 from steinbox.quasi import quasi_normal
 from steinbox.types import Array
-from steinbox.weights import systematic_resample
+from steinbox.weights import log_sum_exp, systematic_resample
 
 
 @dataclass(frozen=True, init=False, eq=False)
@@ -64,12 +64,12 @@ class GaussianMixture:
 
     def log_prob(self, x: Array) -> Array:
         """Normalised log-density at the rows of ``x``."""
-        return np.asarray(np.logaddexp.reduce(self.log_terms(x), axis=0))
+        return log_sum_exp(self.log_terms(x))
 
     def score(self, x: Array) -> Array:
         """The components' scores, averaged by their responsibilities for each row of ``x``."""
         log_terms = self.log_terms(x)
-        responsibilities = np.exp(log_terms - np.logaddexp.reduce(log_terms, axis=0))
+        responsibilities = np.exp(log_terms - log_sum_exp(log_terms))
         scores = np.stack([component.score(x) for component in self.components])
         return np.asarray(np.einsum("kn,knd->nd", responsibilities, scores))
 

@@ -15,6 +15,7 @@ from steinbox.kernels import Kernel
 from steinbox.types import Array
 
 TILE = 256  # most rows of a tile: half a megabyte, so that a tile and its exponential stay in the cache
+_TILE_PAIRS = 200_000  # most entries of a tile whose width is the number of centres
 _TILE_PRODUCTS = 500_000  # most multiplications in a square tile: from 2^19 OpenBLAS starts threads, which cost more
 _BRACKET_PAIRS = 4_096  # random pairs that bracket the median of all pairs
 _MOST_POINTS_FOR_ALL_PAIRS, _MANY_PAIRS = 5_000, 1_000_000  # beyond these points, the median of so many random pairs
@@ -214,6 +215,18 @@ def kernel_expansion(
         sums = (value * kernel.slope_ratio(u)) @ of_slope
         gradients[rows] = x[rows] * sums[:, -1:] - sums[:, :-1]
     return values, gradients
+
+
+def kernel_sums(x: Array, centres: Array, coefficients: Array, kernel: Kernel, bandwidth: float) -> Array:
+    r"""The values of :func:`kernel_expansion` alone."""
+    origin = centres.mean(axis=0)
+    x, centres = x - origin, centres - origin
+    values = np.empty(len(x))
+    for rows in _row_tiles(len(x), max(1, _TILE_PAIRS // len(centres))):
+        u = _centred_squared_distances(x[rows], centres)
+        u /= bandwidth
+        values[rows] = kernel.value(u) @ coefficients
+    return values
 
 
 def kernel_expansion_slopes(x: Array, coefficients: Array, kernel: Kernel, bandwidth: float) -> Array:

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from steinbox.checks import require_count
 from steinbox.coordinates import Standardized
 from steinbox.kernels import RBF
-from steinbox.pairwise import kernel_expansion, median_squared_distance, squared_distances
+from steinbox.pairwise import kernel_sums, median_squared_distance
 from steinbox.types import Array, IntegerArray
 from steinbox.weights import systematic_resample
 
@@ -84,14 +84,17 @@ class _Embedding:
         self._bandwidth = (median_squared_distance(different) if len(different) > 1 else 0.0) or 1.0
         self._z = z[candidates]
         self._levels = None if levels is None else levels[candidates]
-        self.mean = kernel_expansion(self._z, z, weights, RBF(), self._bandwidth)[0]
+        self.mean = kernel_sums(self._z, z, weights, RBF(), self._bandwidth)
         if levels is not None and self._levels is not None:
-            near = kernel_expansion(self._levels[:, None], levels[:, None], weights, RBF(), 2.0)[0]
+            near = kernel_sums(self._levels[:, None], levels[:, None], weights, RBF(), 2.0)
             self.mean = self.mean + _LOG_PROB_SHARE * near
+        self._z = (self._z - self._z.mean(axis=0)) / np.sqrt(self._bandwidth)
+        self._norms = np.einsum("id,id->i", self._z, self._z)
 
     def row(self, index: int) -> Array:
         """The kernel between one candidate and all."""
-        values = RBF().value(squared_distances(self._z[index : index + 1], self._z)[0] / self._bandwidth)
+        distances = self._norms + (self._norms[index] - 2 * (self._z @ self._z[index]))
+        values = RBF().value(np.maximum(distances, 0.0))
         if self._levels is None:
             return values
         return np.asarray(values + _LOG_PROB_SHARE * RBF().value((self._levels[index] - self._levels) ** 2 / 2))

@@ -3,9 +3,23 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import logsumexp
 
 from steinbox.types import Array, IntegerArray
+
+
+def log_sum_exp(values: Array) -> Array:
+    """The logarithm of the sum of exponentials over the first axis, with less ado than SciPy's.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> log_sum_exp(np.array([-1000.0, -np.inf, -1000.0])).round(3)
+    np.float64(-999.307)
+    """
+    largest = np.max(values, axis=0)
+    largest = np.where(np.isfinite(largest), largest, 0.0)
+    with np.errstate(divide="ignore"):
+        return np.asarray(largest + np.log(np.exp(values - largest).sum(axis=0)))[()]
 
 
 def normalize(log_weights: Array) -> Array:
@@ -25,7 +39,7 @@ def normalize(log_weights: Array) -> Array:
     >>> normalize(np.log([1.0, 3.0])).round(2)
     array([0.25, 0.75])
     """
-    total = logsumexp(log_weights)
+    total = log_sum_exp(log_weights)
     if not np.isfinite(total):
         raise ValueError("expected at least one finite log-weight and none that is NaN or +inf")
     return np.exp(log_weights - total)

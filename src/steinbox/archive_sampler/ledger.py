@@ -7,13 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
-from scipy.special import logsumexp
 
 from steinbox.initial import Initial
 from steinbox.mixtures import GaussianMixture
 from steinbox.proposals.warped_mixture import WarpedMixture
 from steinbox.types import Array, Mask
-from steinbox.weights import effective_sample_size, normalize
+from steinbox.weights import effective_sample_size, log_sum_exp, normalize
 
 Proposal: TypeAlias = GaussianMixture | WarpedMixture | None
 """What points were drawn from; None is the initial distribution."""
@@ -87,7 +86,7 @@ class Ledger:
     @property
     def log_evidence(self) -> float:
         r"""The estimate of :math:`\log \int p`."""
-        return float(logsumexp(self.log_weights))
+        return float(log_sum_exp(self.log_weights))
 
     @property
     def effective_size(self) -> float:

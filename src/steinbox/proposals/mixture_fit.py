@@ -10,13 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import logsumexp
 
 from steinbox.gaussian import Gaussian
 from steinbox.mixtures import GaussianMixture
 from steinbox.pairwise import squared_distances
 from steinbox.types import Array, IntegerArray
-from steinbox.weights import systematic_resample
+from steinbox.weights import log_sum_exp, systematic_resample
 
 _NUM_ITERATIONS = 15
 
@@ -78,7 +77,7 @@ def fit_mixture(
 def expected(mixture: GaussianMixture, points: Array) -> Array:
     """Responsibilities, (m, K)."""
     log_terms = mixture.log_terms(points)
-    return np.asarray(np.exp(log_terms - logsumexp(log_terms, axis=0)).T)
+    return np.asarray(np.exp(log_terms - log_sum_exp(log_terms)).T)
 
 
 @dataclass(frozen=True, eq=False)

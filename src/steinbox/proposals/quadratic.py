@@ -62,7 +62,8 @@ def _regression(z: Array, log_prob: Array, weights: Array) -> tuple[Array, Array
     rows, columns = np.triu_indices(dimension)
     features = np.column_stack([np.ones(len(z)), z, z[:, rows] * z[:, columns]])
     ridge = np.repeat([1e-8, 1e-4, 1e-3], [1, dimension, len(rows)])
-    moments = (features * weights[:, None]).T @ features
+    rooted = features * np.sqrt(weights)[:, None]
+    moments = rooted.T @ rooted
     values = weights * (log_prob - weights @ log_prob)
     coefficients = np.asarray(np.linalg.solve(moments + np.diag(ridge), features.T @ values), dtype=np.float64)
     half = np.zeros((dimension, dimension))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from steinbox.proposals.mixture_fit import WeightedPoints
-from steinbox.proposals.warp import Warp, scale_features
+from steinbox.proposals.warp import Warp, multiplied, scale_features
 from steinbox.types import Array, IntegerArray
 
 _BEYOND = 0.3  # how far beyond the points the map is curved: of their range, and in log-scale
@@ -40,7 +40,10 @@ def fit_warp(sample: WeightedPoints, *, curved: bool, pseudo: float = 0.5) -> Wa
     order = _order(z, weights, sample.size) if curved else np.arange(z.shape[1])
     z = z[:, order]
     regression = _Regression(weights, sample.size, pseudo, z.shape[1])
-    fits = [_curved(z, k, regression) if curved and k else _straight(z, k, regression) for k in range(z.shape[1])]
+    fits = _straight(z[:, :1] if curved else z, regression)
+    if curved:
+        products = _Products.of(z, regression)
+        fits += [_curved(z, k, products, regression) for k in range(1, z.shape[1])]
     return _assembled(fits, z, order, centre, scale)
 
 
@@ -77,39 +80,67 @@ def _assembled(fits: list[_Conditional], z: Array, order: IntegerArray, centre: 
     )
 
 
-def _straight(z: Array, k: int, regression: _Regression) -> _Conditional:
-    """A mean that is linear, and one variance."""
-    lines = np.column_stack([np.ones(len(z)), z[:, :k]])
-    mean = regression.fit(lines, z[:, k])
-    variance = regression.weights @ (z[:, k] - lines @ mean) ** 2
-    return _Conditional(mean, [], np.log([variance + 1e-12]), [])
+def _straight(z: Array, regression: _Regression) -> list[_Conditional]:
+    """Means that are linear, and one variance each: all regressions of centred points at once, by one factorisation."""
+    moments = (z * regression.weights[:, None]).T @ z
+    root = np.linalg.cholesky(moments + regression.pseudo / regression.size * np.eye(len(moments)))
+    residuals = np.linalg.inv(root / np.diag(root))  # in its k-th row, a one and the negative slopes
+    variances = regression.weights @ (z @ residuals.T) ** 2
+    return [
+        _Conditional(np.append(0.0, -residuals[k, :k]), [], np.log([variances[k] + 1e-12]), [])
+        for k in range(len(residuals))
+    ]
 
 
-def _curved(z: Array, k: int, regression: _Regression) -> _Conditional:
+def _curved(z: Array, k: int, products: _Products, regression: _Regression) -> _Conditional:
     """A mean with products, and a variance that is driven by other coordinates.
 
     Drivers are looked for first, since uneven residuals would hide products; and then again, since residuals of a
     parabola that was not known look uneven.
     """
     value, before = z[:, k], z[:, :k]
-    rows, columns = np.triu_indices(k)
-    products, scales = before[:, rows] * before[:, columns], scale_features(before)
+    products, scales = products.before(k), scale_features(before)
     features = np.column_stack([np.ones(len(z)), before])
     mean = regression.fit(features, value)
     drivers = regression.drivers(scales, value - features @ mean)
     if drivers:
         mean, log_variance = regression.uneven(features, value, scales[:, [0, *drivers]])
         spread = np.exp(-0.5 * scales[:, [0, *drivers]] @ log_variance)
-        found = regression.speaking(products * spread[:, None], (value - features @ mean) * spread)
+        found = regression.speaking(products.values * spread[:, None], (value - features @ mean) * spread)
     else:
-        found = regression.speaking(products, value - features @ mean)
+        found = regression.speaking(products.values, value - features @ mean, products.bounded)
     if found:
-        features = np.column_stack([features, products[:, found]])
+        features = np.column_stack([features, products.values[:, found]])
         drivers = regression.drivers(scales, value - features @ regression.fit(features, value))
     mean, log_variance = regression.uneven(features, value, scales[:, [0, *drivers]])
     log_variance[0] += np.log1p(len(found) / regression.size)
-    pairs = [(int(rows[each]), int(columns[each])) for each in found]
+    pairs = [products.pairs[each] for each in found]
     return _Conditional(mean, pairs, log_variance, [d - 1 if d <= k else d - 1 - k + z.shape[1] for d in drivers])
+
+
+@dataclass(frozen=True, eq=False)
+class _Products:
+    """Pairs of coordinates multiplied, and the same bounded as :meth:`_Regression.speaking` wants them.
+
+    Pairs are in the order of the later coordinate, so that those before any coordinate come first, and all is computed
+    once.
+    """
+
+    pairs: list[tuple[int, int]]
+    values: Array
+    bounded: Array
+
+    @classmethod
+    def of(cls, z: Array, regression: _Regression) -> _Products:
+        """Of all but the last coordinate, which explains no other."""
+        pairs = [(first, second) for second in range(z.shape[1] - 1) for first in range(second + 1)]
+        values = multiplied(z, np.array(pairs, dtype=np.int64).reshape(-1, 2))
+        return cls(pairs, values, regression.bounded(values))
+
+    def before(self, k: int) -> _Products:
+        """Those of the first k coordinates."""
+        number = k * (k + 1) // 2
+        return _Products(self.pairs[:number], self.values[:, :number], self.bounded[:, :number])
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,20 +182,20 @@ class _Regression:
         found = self.speaking(scales[:, 1:], np.log(squares / (self.weights @ squares) + 1e-3))
         return [1 + each for each in found]
 
-    def speaking(self, candidates: Array, response: Array) -> list[int]:
+    def speaking(self, candidates: Array, response: Array, bounded: Array | None = None) -> list[int]:
         """Columns that the response depends on, the clearest first, each beyond what those before it explain.
 
         Clear is a covariance many standard errors from zero. They hold for uneven residuals too (White, 1980), and all
         is cut off at a standard deviation, or a few large values would drown the rest.
         """
         found = list[int]()
-        bounded = self._bounded(candidates)
+        bounded = self.bounded(candidates) if bounded is None else bounded
         squares = bounded**2
         threshold = np.sqrt(2 * np.log(max(candidates.shape[1] * self.num_coordinates, 3)))
         centred = response - self.weights @ response
         residual = centred
         while len(found) < self.size / 10:
-            rest = self._bounded(residual[:, None])[:, 0]
+            rest = self.bounded(residual[:, None])[:, 0]
             spread = np.sqrt((self.weights * rest**2) @ squares) + 1e-300
             signal = np.sqrt(self.size) * np.abs((self.weights * rest) @ bounded) / spread
             signal[found] = 0.0
@@ -175,11 +206,13 @@ class _Regression:
             residual = centred - columns @ self.fit(columns, centred)
         return found
 
-    def _bounded(self, values: Array) -> Array:
+    def bounded(self, values: Array) -> Array:
+        """Columns centred, cut off at a standard deviation, and centred again."""
         centred = values - self.weights @ values
         spread = np.sqrt(self.weights @ centred**2)
-        cut = np.clip(centred, -spread, spread)
-        return np.asarray(cut - self.weights @ cut)
+        np.clip(centred, -spread, spread, out=centred)
+        centred -= self.weights @ centred
+        return centred
 
 
 # -- the order of the coordinates --------------------------------------------------------------------------------------
