@@ -7,6 +7,9 @@ import pytest
 from scipy.special import i0, i1, logsumexp
 
 import steinbox as sb
+from steinbox.archive_sampler.ledger import Ledger
+from steinbox.archive_sampler.state import ArchiveState, Batch, Milestone, Search
+from steinbox.archive_sampler.walk import ought_to_walk
 from steinbox.evaluate import Evaluation
 
 COV = np.array([[2.0, 1.2], [1.2, 1.0]])
@@ -417,3 +420,26 @@ def test_a_run_that_has_just_arrived_is_not_doubted():
     target = sb.targets.autoregressive(40)
     result = run(target, sb.Gaussian(np.zeros(40), std=3.0), max_evals=2_600, num_particles=50)
     assert result.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("sizes", "found_at", "walks"),
+    [
+        ((100, 500, 900, 1500), 0, False),  # it grows
+        ((400, 50, 600, 900), 0, False),  # one collapse may be a lucky find
+        ((400, 50, 600, 100), 0, True),  # two are not
+        ((400, 50, 600, 100), 3500, False),  # unless a search has just found mass
+        ((20, 2, 20, 2), 0, False),  # it was never worth much: the tempering decides
+    ],
+)
+def test_chains_take_over_where_the_points_lose_their_worth_again_and_again(rng, sizes, found_at, walks):
+    ledger = Ledger.empty(1).extended(
+        rng.standard_normal((6000, 1)), np.zeros(6000), [None], [6000], sb.Gaussian([0.0], std=1.0)
+    )
+    path = tuple(
+        Milestone(1500 * (k + 1), 1500 * (k + 1), tempering=1.0, log_evidence=0.0, effective_size=size)
+        for k, size in enumerate(sizes)
+    )
+    state = ArchiveState(ledger, Batch.nothing(1), num_particles=100, max_evals=10_000, num_evals=6000, path=path)
+    state = dataclasses.replace(state, tempering=1.0, search=Search(found_at=found_at))
+    assert ought_to_walk(state) == walks
