@@ -125,7 +125,7 @@ VARIANTS: dict[str, Exchange] = {
     "straight maps only": exchanged(choice, "_MOST_CURVED", 0),
     "one component only": exchanged(choice, "_MAX_COMPONENTS", 1),
     "no quadratic jump": exchanged(sampler, "quadratic_proposal", lambda *_: None),
-    "no search for missed mass": exchanged(sb.ArchiveSampler, "_searching", lambda *_: None),
+    "no search for missed mass": exchanged(sampler, "is_searched_out", lambda _: True),
     "no chains": exchanged(sampler, "ought_to_walk", lambda _: False),
     "no polish": exchanged(sampler, "could_be_polished", lambda _: False),
     "no Pareto smoothing": exchanged(answer, "pareto_smoothed", lambda log_weights: (log_weights, np.nan)),

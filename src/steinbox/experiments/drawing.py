@@ -33,13 +33,18 @@ _COLOURS = {
 _STYLES = {"median": "--", "paper, step per particle": ":", "paper, step shared": "-."}
 
 
+def colour(method: str) -> str | None:
+    """The method's own; None for what has none, which gets the next of the cycle."""
+    return _COLOURS.get(method)
+
+
 def line(axes: Axes, rows: Table, along: str, label: str) -> None:
     """The mean over seeds of log10 of a metric, along a column; "method, setting" has the method's colour."""
     if not len(rows):
         return
     x, mean, spread = rows.curve(along)
     method, _, setting = label.partition(", ")
-    look: dict[str, Any] = {"color": _COLOURS.get(method), "linestyle": _STYLES.get(setting, "-"), "linewidth": 1.3}
+    look: dict[str, Any] = {"color": colour(method), "linestyle": _STYLES.get(setting, "-"), "linewidth": 1.3}
     (drawn,) = axes.plot(x, mean, marker="." if len(x) > 1 else "o", label=label, **look)
     axes.fill_between(x, mean - spread, mean + spread, color=drawn.get_color(), alpha=0.12, linewidth=0)
 
@@ -49,7 +54,7 @@ def level(axes: Axes, rows: Table, label: str) -> None:
     if not len(rows):
         return
     _, mean, _ = rows.curve("iteration")
-    axes.axhline(mean.mean(), color=_COLOURS.get(label), linestyle="--", linewidth=1.0, label=label)
+    axes.axhline(mean.mean(), color=colour(label), linestyle="--", linewidth=1.0, label=label)
 
 
 def finish(axes: Axes, title: str, xlabel: str, ylabel: str, logarithmic: bool = False) -> None:
