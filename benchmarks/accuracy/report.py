@@ -89,7 +89,8 @@ def read(path: Path) -> Cells:
 
 def cell_of(rows: list[dict[str, str]]) -> Cell:
     good = [row for row in rows if not row["error"]]
-    return Cell(tuple({name: float(row[name]) for name in MEASURES} for row in good), len(rows) - len(good))
+    numbers = ({name: float(row[name] or 0) for name in (*MEASURES, "warnings")} for row in good)
+    return Cell(tuple(numbers), len(rows) - len(good))
 
 
 def found(cells: Cells, problem: str, method: str, budget: int) -> Cell:
@@ -194,6 +195,35 @@ def write_overview(cells: Cells) -> None:
     write("accuracy_readme", lines)
 
 
+def write_warnings(cells: Cells, budgets: list[int]) -> None:
+    """Where the default was wrong without saying so, and where it warned without need."""
+    lines = [
+        "`python benchmarks/accuracy/report.py`: runs of the default that are wrong (MMD above twice that of "
+        "200 exact draws) or that warn. Problems where no run is or does are left out.",
+        "",
+        "| problem | evaluations | runs | wrong, warned | wrong, silent | right, warned |",
+        "|---|---|---|---|---|---|",
+    ]
+    totals = np.zeros(4, dtype=int)
+    for problem in PROBLEMS:
+        for budget in budgets:
+            counts = _warned(cells, problem, budget)
+            totals += counts
+            if counts[1:].any():
+                lines.append(f"| {problem} | {budget:,} | {' | '.join(str(count or '') for count in counts)} |")
+    lines.append(f"| all problems | | {' | '.join(map(str, totals))} |")
+    write("accuracy_warnings", lines)
+
+
+def _warned(cells: Cells, problem: str, budget: int) -> np.ndarray:
+    """Runs, and how many of them are wrong and warned, wrong and silent, right and warned."""
+    runs = found(cells, problem, "default", budget).runs
+    limit = 2 * found(cells, problem, "exact", 0).mean("mmd")
+    wrong = np.array([run["mmd"] > limit for run in runs], dtype=bool)
+    warned = np.array([run["warnings"] > 0 for run in runs], dtype=bool)
+    return np.array([len(runs), (wrong & warned).sum(), (wrong & ~warned).sum(), (~wrong & warned).sum()])
+
+
 def draw_dots(cells: Cells, budget: int) -> None:
     """Every method's MMD on every problem, side by side."""
     names = [name for name in PROBLEMS if (name, "exact", 0) in cells]
@@ -266,6 +296,7 @@ def main() -> None:
     budgets = sorted({budget for _, _, budget in cells if budget})
     write_tables(cells, budgets)
     write_overview(cells)
+    write_warnings(cells, budgets)
     for budget in budgets:
         draw_dots(cells, budget)
     for group in ("tuning", "seen", "test"):
