@@ -59,6 +59,9 @@ def four_panels(table: Table, curves: Sequence[Curve], size: int) -> Figure:
             rows = table.where(method=curve.method, setting=curve.setting, metric=metric).last()
             line(axes, rows, "size", curve.label or curve.method)
         finish(axes, f"({letter}) {name}", "particles n", name, logarithmic=True)
+        sizes = sorted({row.size for row in table})
+        axes.set_xticks(sizes, [str(each) for each in sizes])
+        axes.minorticks_off()
     legend(figure, panels)
     return figure
 
