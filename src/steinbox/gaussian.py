@@ -101,7 +101,7 @@ class Gaussian:
 
     def score(self, x: Array) -> Array:
         r"""The gradient :math:`-\Sigma^{-1}(x - \mu)` of the log-density at the rows of ``x``."""
-        return np.asarray(-self._standardize(x) @ self.inverse_root)
+        return np.asarray(-(self._standardize(x) @ self.inverse_root))
 
     def sample(self, num_points: int, rng: np.random.Generator) -> Array:
         """Independent draws, (num_points, d)."""
