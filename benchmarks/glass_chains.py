@@ -25,6 +25,7 @@ from pathlib import Path
 import numpy as np
 
 import steinbox as sb
+from steinbox.experiments.ground_truth import r_hat
 
 RESULTS = Path(__file__).parent / "results" / "glass_chains.md"
 METHODS = {
@@ -80,12 +81,6 @@ def effective_size(chains: np.ndarray) -> float:
     return halves.size / (2 * np.minimum.accumulate(positive).sum() - 1)
 
 
-def r_hat(chains: np.ndarray) -> float:
-    """Split R-hat of one coordinate."""
-    within, total = variances(split(chains))
-    return float(np.sqrt(total / within))
-
-
 def row(name: str, chains: np.ndarray, seconds: float) -> str:
     """A line of the table."""
     num_chains, num_draws, dimension = chains.shape
@@ -98,7 +93,7 @@ def row(name: str, chains: np.ndarray, seconds: float) -> str:
         plus_minus(1000 / num_draws * np.median(sizes, axis=1), 1),
         f"{1000 * together / (num_chains * num_draws):.1f}",
         plus_minus(moved, 2),
-        f"{max(r_hat(chains[:, :, k]) for k in range(dimension)):.2f}",
+        f"{r_hat(chains):.2f}",
         f"{seconds:.0f}",
     ]
     return f"| {' | '.join(cells)} |"

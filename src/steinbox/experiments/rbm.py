@@ -25,7 +25,7 @@ from steinbox.targets import paper_rbm, paper_rbm_initial
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_HISTORY = {KAMH: 200, KHMC: 600}  # points to learn a proposal from: KHMC gains by more of them, KAMH does not
+_HISTORY = {KAMH: 200, KHMC: 600}  # points of the history to learn a proposal from
 _AT_FIRST = 0.1  # of the iterations
 
 
@@ -51,7 +51,7 @@ _CHAINS = (KAMH, KHMC)
 def tasks(config: Config) -> list[Task]:
     """All methods with the largest number of particles, those that are not chains with the others, too.
 
-    The first chains of a large run are a run of fewer chains. SMC and the default have as many evaluations as the
+    The first chains of a large run stand for a run of fewer. SMC and the default have as many evaluations as the
     interpolant, SMC also as many as the paper's methods.
     """
     long, short, largest = config.num_iterations, config.num_interpolant_iterations, max(config.sizes)

@@ -32,7 +32,7 @@ class Task:
 class Row:
     """A metric of the first ``size`` particles of a run after so many iterations and evaluations.
 
-    Particles do not know their numbers, so that the first 20 of 100 independent chains are a run of 20 chains.
+    The first 20 of 100 chains stand for a run of 20 chains; they have learned their proposal from all 100.
     ``seconds`` is what the run took until then, without measuring.
     """
 

@@ -45,7 +45,7 @@ def trajectory(
     """All metrics at the end of a run and, if it is to be watched, the first one at the checkpoints on the way.
 
     Iterations are counted from the end of the burn-in. The first ``sizes`` particles are measured by themselves at the
-    end: chains do not know of each other.
+    end: once a proposal is learned, chains do not know of each other.
     """
     camera = _Camera(task, measure, burn_in, watch)
     result = sample(
