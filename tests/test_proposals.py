@@ -207,6 +207,10 @@ def test_strong_correlations_are_kept_where_points_are_few(rng):
 # -- proposals ---------------------------------------------------------------------------------------------------------
 
 
+def test_no_quasi_random_draw_is_an_empty_array(rng):
+    assert MIXTURE.quasi_random(0, rng).shape == (0, MIXTURE.dimension)
+
+
 def test_quasi_random_draws_are_draws_and_more_even(rng):
     means = {"quasi": [], "random": []}
     for _ in range(200):

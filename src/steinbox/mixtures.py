@@ -89,7 +89,7 @@ class GaussianMixture:
             for component, count in zip(self.components, counts, strict=True)
             if count
         ]
-        return np.concatenate(draws)
+        return np.concatenate([np.empty((0, self.dimension)), *draws])
 
     def log_terms(self, x: Array) -> Array:
         """The logarithms of the weighted densities of all components, (K, n)."""

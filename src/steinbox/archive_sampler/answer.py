@@ -38,7 +38,7 @@ def answer(state: ArchiveState, initial: Initial) -> Draws:
     if state.walk is not None and news > _MANY:
         points, log_prob = state.walk.points, state.walk.log_prob
         weights = np.full(len(points), 1 / len(points))
-    if state.polish is not None and state.polish.is_good:
+    if state.polish is not None and _is_polished(state):
         particles, particles_log_prob = state.polish.points, state.polish.log_prob
     else:
         chosen = select(points, _spread(weights, state.num_particles), state.num_particles, log_prob=log_prob)
@@ -56,6 +56,10 @@ def answer(state: ArchiveState, initial: Initial) -> Draws:
     )
     equal = np.full(len(particles), 1 / len(particles))
     return Draws(particles, equal, particles_log_prob, pool)
+
+
+def _is_polished(state: ArchiveState) -> bool:
+    return state.polish is not None and state.polish.is_good
 
 
 def _spread(weights: Array, num_particles: int) -> Array:
@@ -82,7 +86,8 @@ def _moved(state: ArchiveState, share: float, initial: Initial) -> tuple[float, 
     of exact draws, as many as there are particles, are apart, and by the error of the earlier weights.
     """
     earlier = state.ledger.before(share, initial)
-    if not np.isfinite(earlier.log_evidence):
+    is_nothing = not np.isfinite(earlier.log_evidence)
+    if is_nothing or (_is_polished(state) and earlier.effective_size < _COMPARABLE * state.num_particles):
         return 0.0, np.inf
     rng = np.random.default_rng(0)
     now, then = (
@@ -101,9 +106,8 @@ def _doubts(state: ArchiveState, initial: Initial, shape: float, news: float) ->
             f"{state.walk.chains.iteration - 1} steps from the initial distribution, which they may remember."
         )
         return
-    if state.polish is not None and state.polish.is_good:
-        return
-    if state.effective_size < _TOO_FEW * state.num_particles or state.tempering < _UNEVEN:
+    is_polished = _is_polished(state)  # then the particles do not depend on the weights
+    if not is_polished and (state.effective_size < _TOO_FEW * state.num_particles or state.tempering < _UNEVEN):
         yield (
             f"The {len(state.ledger):,} evaluations amount to only {state.effective_size:.0f} independent draws; the "
             "particles should not be trusted. Pay more evaluations, start closer to the target, or give its bounds."
@@ -122,7 +126,7 @@ def _doubts(state: ArchiveState, initial: Initial, shape: float, news: float) ->
             "The last evaluations moved the weighted points farther than chance would: they are on their way, and the "
             "particles may be far from the target. Pay more evaluations."
         )
-    if shape > _HEAVY and state.effective_size < _PLENTY * state.num_particles:
+    if not is_polished and shape > _HEAVY and state.effective_size < _PLENTY * state.num_particles:
         yield f"The largest weights are too heavy to be trusted (a Pareto shape of {shape:.1f})."
 
 

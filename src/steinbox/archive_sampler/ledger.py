@@ -10,12 +10,16 @@ import numpy as np
 
 from steinbox.initial import Initial
 from steinbox.mixtures import GaussianMixture
+from steinbox.proposals.mixture_fit import WeightedPoints
 from steinbox.proposals.warped_mixture import WarpedMixture
+from steinbox.selection import heaviest
 from steinbox.types import Array, Mask
 from steinbox.weights import effective_sample_size, log_sum_exp, normalize
 
 Proposal: TypeAlias = GaussianMixture | WarpedMixture | None
 """What points were drawn from; None is the initial distribution."""
+
+_FLOOR = 1e4  # weights are never tempered as if they were smaller than the largest by more nats
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,3 +103,15 @@ def log_share(proposal: Proposal, count: int, points: Array, initial: Initial) -
     if count == 0:
         return np.full(len(points), -np.inf)
     return np.asarray(np.log(count) + (initial if proposal is None else proposal).log_prob(points))
+
+
+def floored(log_weights: Array) -> Array:
+    """Log-weights that can be tempered: none of them infinite."""
+    return np.asarray(np.maximum(log_weights, log_weights.max() - _FLOOR))
+
+
+def weighted_sample(points: Array, log_weights: Array, power: float) -> WeightedPoints:
+    """The points that hold nearly all of the tempered weight."""
+    weights = normalize(power * floored(log_weights))
+    pool = heaviest(weights)
+    return WeightedPoints(points[pool], weights[pool] / weights[pool].sum(), effective_sample_size(weights))

@@ -1,8 +1,13 @@
-r"""The polish: chosen particles moved by Stein's force, with the score of an interpolant of all log-densities.
+r"""The polish: particles chosen anew, from any number of points that a regression of log p weighs.
 
-Where few evaluations tell log p accurately, as near a Gaussian, a surrogate knows more than weights do: on it SVGD is
-GF-SVGD with all weights one, and costs no evaluation. Where they do not, the polish is not begun; and it is undone if
-the log-densities at the moved particles, which are paid for, are not those that the surrogate foretold.
+With few evaluations the archive is a poor pool to choose from, but its log-densities may tell log p everywhere near.
+Then points that were never evaluated are as good as those that were. They are drawn of the fitted mixture, weighed by
+
+.. math:: \log\rho(x) = \mu(x) - \sigma^2(x)
+
+with the regression's mean and variance (the variance keeps :math:`\rho` low where little is known, as in
+:class:`~steinbox.surrogates.LeaveOneOut`), and teach a mixture that is drawn from in turn; the particles are chosen of
+all of them. Only these are evaluated. If :math:`p / \rho` is uneven there, the polish is undone.
 """
 
 from __future__ import annotations
@@ -11,57 +16,81 @@ from dataclasses import replace
 
 import numpy as np
 
+from steinbox.archive_sampler.ledger import Ledger, weighted_sample
+from steinbox.archive_sampler.regression import Regression, regression
 from steinbox.archive_sampler.state import ArchiveState, Batch, Polish
 from steinbox.evaluate import Evaluation
-from steinbox.optimizers import Adam, CosineDecay
-from steinbox.samplers.svgd import SVGD
-from steinbox.surrogates import Interpolant
-from steinbox.types import Array, IntegerArray
-from steinbox.weights import normalize
+from steinbox.initial import Initial
+from steinbox.proposals.choice import Fitted, choose
+from steinbox.selection import select
+from steinbox.types import IntegerArray
+from steinbox.weights import effective_sample_size, normalize, temper
 
-_POOR = 2.0  # independent draws per particle: with more the weights know better
-_ACCURATE, _STILL_ACCURATE = 0.05, 0.1  # nats: error of the surrogate at held-out points, and at the moved particles
-_MOST_POINTS, _FEWEST_POINTS = 1200, 40
-_STEPS = SVGD(num_iterations=50, optimizer=Adam(0.03, memory=0.99, decay=CosineDecay(start=0.0)))
+_POOR = 10.0  # independent draws per particle: with more the archive is as good a pool
+_ACCURATE = 0.3  # nats: the regression's own standard deviation of log p, where the particles would be
+_AS_FORETOLD = 0.75  # independent draws per particle that p/ρ leaves: with fewer the polish is undone
+_MOST_OUTSIDE = 0.01  # of the last points: the regression knows no walls
+_MOST_POINTS, _FEWEST_POINTS = 1000, 40
+_MOST_ROUNDS, _NUM_DRAWS = 6, 2048
 
 
 def could_be_polished(state: ArchiveState) -> bool:
-    """Whether the weighted points are worth so little that a surrogate may know more."""
+    """Whether the weighted points are worth so little that a regression may know more."""
     return state.polish is None and state.effective_size < _POOR * state.num_particles
 
 
-def begin_polish(state: ArchiveState, particles: Array, rng: np.random.Generator) -> ArchiveState | None:
-    """The state with moved particles to evaluate; None if the surrogate is not accurate where it was held out."""
-    rows = rng.permutation(_known_best(state))
-    if len(rows) < _FEWEST_POINTS:
+def begin_polish(state: ArchiveState, initial: Initial, rng: np.random.Generator) -> ArchiveState | None:
+    """The state with particles to evaluate; None if the regression does not know log p well enough."""
+    rows = _known_best(state)
+    if len(rows) < _FEWEST_POINTS or state.fitted is None or _meets_walls(state):
         return None
-    points, log_prob = state.ledger.points, state.ledger.log_prob
-    held_out, kept = rows[: len(rows) // 4], rows[len(rows) // 4 :]
-    surrogate = Interpolant().build(points[kept], log_prob[kept], len(kept))
-    errors = surrogate.log_prob(points[held_out]) - log_prob[held_out]
-    shares = normalize(state.ledger.log_weights[held_out])
-    if not np.sqrt(shares @ errors**2) < _ACCURATE:
+    known = regression(state.ledger.points[rows], state.ledger.log_prob[rows], state.fitted.density)
+    pool = _weighed(known, state.fitted, _POOR * state.num_particles, initial, rng)
+    if pool is None:
         return None
-    surrogate = Interpolant().build(points[rows], log_prob[rows], len(rows))
-    jitter = 1e-6 * particles.std(axis=0) * rng.standard_normal(particles.shape)
-    moving = _STEPS.start(particles + jitter, (_STEPS.num_iterations or 1) * len(particles) * 2, rng)
-    while not _STEPS.finished(moving):
-        x = _STEPS.ask(moving, rng)
-        known = Evaluation(surrogate.log_prob(x), np.zeros(len(x), dtype=bool), surrogate.score(x))
-        moving, _ = _STEPS.tell(moving, x, known, rng)
-    moved = moving.particles
-    if not np.isfinite(moved).all():
-        return None
-    polish = Polish(moved, surrogate.log_prob(moved), is_good=False)
-    return replace(state, polish=polish, next=Batch("polish", moved, (), ()))
+    chosen = select(pool.points, normalize(pool.log_weights), state.num_particles, log_prob=pool.log_prob)
+    points = pool.points[chosen]
+    polish = Polish(points, pool.log_prob[chosen], is_good=False)
+    return replace(state, polish=polish, next=Batch("polish", points, (), ()))
 
 
 def end_polish(state: ArchiveState, polish: Polish, evaluation: Evaluation) -> ArchiveState:
-    """Kept if the surrogate foretold what was found, undone if not."""
-    errors = evaluation.log_prob - polish.log_prob
-    good = bool(np.isfinite(errors).all() and np.sqrt(np.mean(errors**2)) < _STILL_ACCURATE)
+    """Kept if the particles are as dense as foretold, undone if not."""
+    ratios = evaluation.log_prob - polish.log_prob
+    good = bool(np.isfinite(ratios).all()) and (
+        effective_sample_size(normalize(ratios)) > _AS_FORETOLD * state.num_particles
+    )
     polish = Polish(polish.points, evaluation.log_prob, is_good=good)
     return replace(state, polish=polish, next=Batch.nothing(polish.points.shape[1]))
+
+
+def _weighed(
+    known: Regression, fitted: Fitted, wanted: float, initial: Initial, rng: np.random.Generator
+) -> Ledger | None:
+    """A pool of points that were not evaluated, worth so many independent draws.
+
+    None if there is no such pool, or if little is known where its weight is.
+    """
+    dimension = known.centres.shape[1]
+    pool, variance = Ledger.empty(dimension), np.empty(0)
+    for _ in range(_MOST_ROUNDS):
+        points = fitted.density.quasi_random(_NUM_DRAWS, rng)
+        mean, more = known.foretell(points)
+        pool = pool.extended(points, mean - more, (fitted.density,), (len(points),), initial)
+        variance = np.concatenate([variance, more])
+        if not normalize(pool.log_weights) @ variance < _ACCURATE**2:
+            return None
+        if pool.effective_size > wanted:
+            return pool
+        power = temper(pool.log_weights, max(100.0, 5.0 * dimension))
+        fitted = choose(weighted_sample(pool.points, pool.log_weights, power), rng, fitted)
+    return None
+
+
+def _meets_walls(state: ArchiveState) -> bool:
+    """Whether some of the last points are outside the support."""
+    recent = state.ledger.log_prob[-state.ledger.counts[-1] :]
+    return bool(np.isneginf(recent).mean() > _MOST_OUTSIDE)
 
 
 def _known_best(state: ArchiveState) -> IntegerArray:

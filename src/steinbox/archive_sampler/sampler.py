@@ -13,7 +13,7 @@ from typing import Self
 import numpy as np
 
 from steinbox.archive_sampler.answer import answer
-from steinbox.archive_sampler.ledger import Ledger, Proposal
+from steinbox.archive_sampler.ledger import Ledger, Proposal, floored, weighted_sample
 from steinbox.archive_sampler.polish import begin_polish, could_be_polished, end_polish
 from steinbox.archive_sampler.search import following, is_searched_out, scanning
 from steinbox.archive_sampler.state import ArchiveState, Batch
@@ -26,12 +26,11 @@ from steinbox.proposals.choice import choose, refit
 from steinbox.proposals.mixture_fit import WeightedPoints
 from steinbox.proposals.quadratic import quadratic_proposal
 from steinbox.samplers.base import Draws, Info
-from steinbox.selection import heaviest
 from steinbox.types import Array
-from steinbox.weights import effective_sample_size, normalize, temper
+from steinbox.weights import normalize, temper
 
-_FLOOR = 1e4  # weights are never tempered as if they were smaller than the largest by more nats
 _FIRST_PARTS = 4  # the first batch comes in so many parts, or Ctrl-C would lose all of it
+_FEWEST_FIRST = 50  # points of the first part, of which one must be inside the support
 _FEWEST_INSIDE = 10  # points inside the support to fit anything to
 _GROWN = 1.3  # how much more the points must be worth before another shape of mixture is tried
 _WITH_JUMP = "mixture and jump"
@@ -51,8 +50,8 @@ class ArchiveSampler:
     quasi-random draws of it and, while :math:`a < 1`, of a Gaussian from a quadratic fitted to all log-densities. Up
     to a fifth of the budget searches for mass that the mixture has missed. If the mixture cannot follow the target,
     half of the budget goes to Markov chains from the initial distribution. At the end the weights are Pareto-smoothed,
-    and :func:`~steinbox.select` chooses the particles; if the budget is small and a surrogate of all log-densities is
-    accurate, Stein's force moves them to better places.
+    and :func:`~steinbox.select` chooses the particles. If the points are worth few independent draws but a regression
+    of all log-densities is accurate, they are chosen from points that it weighs, and only they are evaluated.
 
     ``result.trace`` has, after each batch, what is drawn next (``decision``), the power a (``tempering``), the
     effective sample size of the untempered weights, the number of components of the mixture and the log-evidence.
@@ -60,7 +59,7 @@ class ArchiveSampler:
     Parameters
     ----------
     batch : int, optional
-        Evaluations at a time. If not given, a fiftieth of the budget, at least 200 and 10 d (but a quarter of a small
+        Evaluations at a time. If not given, a fiftieth of the budget, at least 200 and 10 d (but a sixth of a small
         budget), at most 2,000.
     growth : float
         Once :math:`a = 1`, a batch is at least this share of all points so far.
@@ -114,7 +113,7 @@ class ArchiveSampler:
                 f"a budget of max_evals={max_evals} is too small to choose {num_particles} particles from; at least "
                 f"{2 * num_particles} evaluations are needed"
             )
-        size = max(20, self._batch_size(dimension, max_evals) // _FIRST_PARTS)
+        size = max(_FEWEST_FIRST, self._batch_size(dimension, max_evals) // _FIRST_PARTS)
         return ArchiveState(Ledger.empty(dimension), self._first(size, rng), num_particles, max_evals)
 
     def informed(self, state: ArchiveState, points: Array, log_prob: Array) -> ArchiveState:
@@ -131,7 +130,8 @@ class ArchiveSampler:
         equal = np.full(len(points), 1 / len(points))
         density = choose(WeightedPoints(points, equal, len(points)), rng).density
         log_weights = log_prob - density.log_prob(points)
-        fitted = choose(_sample(points, log_weights, temper(_floored(log_weights), max(50, 0.05 * len(points)))), rng)
+        power = temper(floored(log_weights), max(50, 0.05 * len(points)))
+        fitted = choose(weighted_sample(points, log_weights, power), rng)
         half = len(state.next.points) // 2
         draws = np.concatenate([state.next.points[half:], fitted.density.quasi_random(half, rng)])
         batch = Batch("earlier runs", draws, (None, fitted.density), (len(state.next.points) - half, half))
@@ -184,7 +184,7 @@ class ArchiveSampler:
     def _batch_size(self, dimension: int, max_evals: int) -> int:
         if self.batch is not None:
             return self.batch
-        fewest = min(max(200, 10 * dimension), max(max_evals // 4, 20))
+        fewest = min(max(200, 10 * dimension), max(max_evals // 6, 20))
         return int(np.clip(max_evals // 50, fewest, 2000))
 
     def _archived(self, state: ArchiveState, points: Array, evaluation: Evaluation) -> ArchiveState:
@@ -202,7 +202,7 @@ class ArchiveSampler:
         log_weights, dimension = state.ledger.log_weights, state.ledger.points.shape[1]
         size = self._batch_size(dimension, state.max_evals)
         wanted = max(size / 4, 5 * dimension, 50, 0.05 * len(log_weights))
-        tempering = temper(_floored(log_weights), min(wanted, 0.9 * np.isfinite(log_weights).sum()))
+        tempering = temper(floored(log_weights), min(wanted, 0.9 * np.isfinite(log_weights).sum()))
         state = replace(state, tempering=tempering, num_even=state.num_even + (tempering == 1))
         return replace(state, jump_share=_earned(state)).remembered()
 
@@ -220,7 +220,7 @@ class ArchiveSampler:
             if left > state.num_particles:
                 left -= state.num_particles  # what the polish will cost
             elif left == state.num_particles:
-                polishing = begin_polish(state, self.draws(state).particles, rng)
+                polishing = begin_polish(state, self._initial, rng)
                 if polishing is not None:
                     return polishing
         if ought_to_walk(state):
@@ -243,7 +243,7 @@ class ArchiveSampler:
     def _proposing(self, state: ArchiveState, left: int, rng: np.random.Generator) -> ArchiveState:
         """The state with a mixture fitted to the tempered weights, and draws of it."""
         log_weights = state.ledger.log_weights
-        sample = _sample(state.ledger.points, log_weights, state.tempering)
+        sample = weighted_sample(state.ledger.points, log_weights, state.tempering)
         if state.fitted is None or state.tempering < 1 or sample.size > _GROWN * state.chosen_at:
             state = replace(state, fitted=choose(sample, rng, state.fitted), chosen_at=sample.size)
         else:
@@ -272,17 +272,6 @@ class ArchiveSampler:
         return left if left < wanted + size // 2 else wanted
 
 
-def _floored(log_weights: Array) -> Array:
-    return np.asarray(np.maximum(log_weights, log_weights.max() - _FLOOR))
-
-
-def _sample(points: Array, log_weights: Array, power: float) -> WeightedPoints:
-    """The points that hold nearly all of the tempered weight."""
-    weights = normalize(power * _floored(log_weights))
-    pool = heaviest(weights)
-    return WeightedPoints(points[pool], weights[pool] / weights[pool].sum(), effective_sample_size(weights))
-
-
 def _is_enough(state: ArchiveState) -> bool:
     """Whether the points are worth far more than the particles, and the last third did not change the evidence."""
     change = abs(state.log_evidence - state.path_at(2 / 3).log_evidence)
@@ -295,7 +284,7 @@ def _earned(state: ArchiveState) -> float:
     if state.next.decision != _WITH_JUMP or min(state.ledger.counts[-2:]) == 0:
         return state.jump_share
     num_mixture, num_jump = state.ledger.counts[-2:]
-    weights = normalize(state.tempering * _floored(state.ledger.log_weights))
+    weights = normalize(state.tempering * floored(state.ledger.log_weights))
     of_mixture = weights[-num_mixture - num_jump : -num_jump].mean()
     of_jump = weights[-num_jump:].mean()
     share = of_jump / max(of_jump + of_mixture, 1e-300)

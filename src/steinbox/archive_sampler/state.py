@@ -81,7 +81,7 @@ class Walk:
 
 @dataclass(frozen=True, eq=False)
 class Polish:
-    """Particles that a surrogate moved, their log-densities, foretold or found, and whether the two agree."""
+    """Particles that a regression chose, their log-densities, foretold or found, and whether the two agree."""
 
     points: Array
     log_prob: Array

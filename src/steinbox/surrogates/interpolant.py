@@ -68,7 +68,7 @@ class Interpolant:
         z, values = coordinates.forward(points), _with_wall(log_target, self.wall)
         bandwidth, nugget = self._most_likely(z, values)
         gram = gram_matrix(z, self.kernel, bandwidth, nugget)
-        trend, coefficients, _ = _generalized_least_squares(gram, trend_features(z), values)
+        trend, coefficients, _ = generalized_least_squares(gram, trend_features(z), values)
         return InterpolantSurrogate(coordinates, z, coefficients, trend, self.kernel, bandwidth)
 
     @property
@@ -134,7 +134,7 @@ def gram_matrix(z: Array, kernel: Kernel, bandwidth: float, nugget: float) -> Ar
     return gram
 
 
-def _generalized_least_squares(gram: Array, features: Array, values: Array) -> tuple[Array, Array, float]:
+def generalized_least_squares(gram: Array, features: Array, values: Array) -> tuple[Array, Array, float]:
     r"""The trend :math:`(F^\top K^{-1} F + \lambda I)^{-1} F^\top K^{-1} v`, the residual's coefficients under K, and
     :math:`\log |K|`.
     """
@@ -163,5 +163,5 @@ def _solved(gram: Array, columns: Array) -> tuple[Array, float]:
 
 def profile(gram: Array, features: Array, values: Array) -> tuple[float, float]:
     r"""The residual's :math:`r^\top K^{-1} r` and :math:`\log |K|`; infinite if K is not positive in rounding."""
-    trend, coefficients, log_determinant = _generalized_least_squares(gram, features, values)
+    trend, coefficients, log_determinant = generalized_least_squares(gram, features, values)
     return float((values - features @ trend) @ coefficients), log_determinant

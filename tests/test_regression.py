@@ -1,0 +1,72 @@
+"""The regression of log p that the archive sampler chooses particles by when evaluations are few."""
+
+import numpy as np
+import pytest
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+
+import steinbox as sb
+from steinbox.archive_sampler.regression import regression
+from steinbox.proposals.choice import choose
+from steinbox.proposals.mixture_fit import WeightedPoints
+from steinbox.surrogates.interpolant import trend_features
+
+
+def fitted_to(points, rng):
+    return choose(WeightedPoints(points, np.full(len(points), 1 / len(points)), len(points)), rng).density
+
+
+@pytest.fixture
+def known(rng):
+    points = rng.standard_normal((120, 3))
+    values = np.sin(2 * points).sum(axis=1) - (points**4).sum(axis=1) / 20
+    return points, values, regression(points, values, fitted_to(points, rng))
+
+
+def test_mean_and_variance_are_those_of_the_process(known, rng):
+    """Against scikit-learn, which is told trend, base and all settings."""
+    points, values, mine = known
+    base = (lambda x: 0.0) if mine.base is None else mine.base.log_prob
+    explained = base(points) + trend_features(mine.coordinates.forward(points)) @ mine.trend
+    kernel = ConstantKernel(mine.scale) * RBF(np.sqrt(mine.bandwidth / 2)) + WhiteKernel(mine.scale * mine.nugget)
+    theirs = GaussianProcessRegressor(kernel, alpha=0.0, optimizer=None)
+    theirs.fit(mine.coordinates.forward(points), values - explained)
+    x = rng.standard_normal((30, 3))
+    mean, sd = theirs.predict(mine.coordinates.forward(x), return_std=True)
+    explained = base(x) + trend_features(mine.coordinates.forward(x)) @ mine.trend
+    found, variance = mine.foretell(x)
+    np.testing.assert_allclose(found, explained + mean, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(variance, sd**2, rtol=1e-3, atol=1e-9)
+
+
+def test_it_passes_through_what_it_knows_and_knows_little_far_away(known):
+    points, values, mine = known
+    mean, variance = mine.foretell(points)
+    np.testing.assert_allclose(mean, values, atol=0.02)
+    assert mine.foretell(points + 100)[1].min() > 1e3 * np.median(variance)
+
+
+def test_errors_are_as_large_as_foretold(known, rng):
+    """Of 500 new points, the mean square of errors in units of their own standard deviation."""
+    _, _, mine = known
+    x = rng.standard_normal((500, 3))
+    mean, variance = mine.foretell(x)
+    errors = mean - np.sin(2 * x).sum(axis=1) + (x**4).sum(axis=1) / 20
+    assert 0.3 < np.mean(errors**2 / variance) < 3
+    assert np.mean(errors**2) < 0.5 * np.var(np.sin(2 * x).sum(axis=1))
+
+
+def test_what_the_mixture_explains_is_left_to_it(rng):
+    modes = sb.targets.separated_modes(6, distance=10.0, share=0.5)
+    points = modes.sample(400, rng)
+    sample = WeightedPoints(points, np.full(400, 1 / 400), 400)
+    mixture = choose(sample, rng, choose(sample, rng)).density
+    assert mixture.num_components > 1
+
+    def log_prob(x):
+        return mixture.log_prob(x) + 0.1 * np.sin(x[:, 0] / 3)
+
+    mine = regression(points, log_prob(points), mixture)
+    assert mine.base is mixture
+    x = modes.sample(100, rng)
+    np.testing.assert_allclose(mine.foretell(x)[0], log_prob(x), atol=0.05)
