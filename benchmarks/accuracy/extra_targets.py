@@ -350,3 +350,110 @@ def scattered_modes(dimension: int, num_modes: int) -> RoundMixture:
     places = 3 * rng.standard_normal((num_modes, dimension))
     components = [sb.Gaussian(place, std=float(rng.uniform(0.5, 1.5))) for place in places]
     return RoundMixture(components, rng.uniform(0.5, 1.5, size=num_modes))
+
+
+@dataclass(frozen=True, eq=False)
+class CorrelatedT:
+    """A Student-t with random correlations, whose coordinates have scales from 0.1 to 10; always the same."""
+
+    dimension: int
+    dof: float
+
+    @cached_property
+    def root(self) -> np.ndarray:
+        rng = np.random.default_rng(21)
+        mixed = ortho_group.rvs(self.dimension, random_state=rng) * rng.uniform(0.3, 1.5, size=self.dimension)
+        return np.geomspace(0.1, 10, self.dimension)[:, None] * mixed
+
+    def log_prob(self, x: np.ndarray) -> np.ndarray:
+        z = np.linalg.solve(self.root, x.T)
+        return -0.5 * (self.dof + self.dimension) * np.log1p((z**2).sum(axis=0) / self.dof)
+
+    def sample(self, num_points: int, rng: np.random.Generator) -> np.ndarray:
+        normal = rng.standard_normal((num_points, self.dimension)) @ self.root.T
+        return normal / np.sqrt(rng.chisquare(self.dof, size=(num_points, 1)) / self.dof)
+
+
+@dataclass(frozen=True, eq=False)
+class SinhArcsinh:
+    """A chain of normal variables with correlation 0.7 between neighbours, each bent by sinh(arcsinh(z) + 0.5)."""
+
+    dimension: int
+
+    @cached_property
+    def normal(self) -> sb.Gaussian:
+        return sb.targets.autoregressive(self.dimension, correlation=0.7)
+
+    def log_prob(self, x: np.ndarray) -> np.ndarray:
+        angle = np.arcsinh(x) - 0.5
+        log_slope = np.log(np.cosh(angle)) - 0.5 * np.log1p(x**2)
+        return self.normal.log_prob(np.sinh(angle)) + log_slope.sum(axis=1)
+
+    def sample(self, num_points: int, rng: np.random.Generator) -> np.ndarray:
+        return np.sinh(np.arcsinh(self.normal.sample(num_points, rng)) + 0.5)
+
+
+@dataclass(frozen=True)
+class Shell:
+    """Directions are uniform, and the distance from the origin is N(4, 0.3²)."""
+
+    dimension: int
+
+    @property
+    def mean(self) -> np.ndarray:
+        return np.zeros(self.dimension)
+
+    @property
+    def cov(self) -> np.ndarray:
+        return (4.0**2 + 0.3**2) / self.dimension * np.eye(self.dimension)
+
+    def log_prob(self, x: np.ndarray) -> np.ndarray:
+        distance = np.linalg.norm(x, axis=1)
+        with np.errstate(divide="ignore"):
+            return -0.5 * ((distance - 4) / 0.3) ** 2 - (self.dimension - 1) * np.log(distance)
+
+    def sample(self, num_points: int, rng: np.random.Generator) -> np.ndarray:
+        directions = rng.standard_normal((num_points, self.dimension))
+        directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+        return directions * rng.normal(4, 0.3, size=(num_points, 1))
+
+
+@dataclass(frozen=True)
+class DirichletLogits:
+    """The posterior of shares after few counts under a flat prior, as logarithms of their ratios to the last."""
+
+    counts: tuple[int, ...] = (0, 0, 1, 2, 4, 8, 15, 10)
+
+    @property
+    def dimension(self) -> int:
+        return len(self.counts) - 1
+
+    def log_prob(self, x: np.ndarray) -> np.ndarray:
+        logits = np.column_stack([x, np.zeros(len(x))])
+        log_shares = logits - np.logaddexp.reduce(logits, axis=1, keepdims=True)
+        return log_shares @ (np.array(self.counts) + 1.0)
+
+    def sample(self, num_points: int, rng: np.random.Generator) -> np.ndarray:
+        log_shares = np.log(rng.dirichlet(np.array(self.counts) + 1.0, size=num_points))
+        return log_shares[:, :-1] - log_shares[:, -1:]
+
+
+def spike_and_slab(dimension: int) -> RoundMixture:
+    """A narrow Gaussian within a wide one, each with half of the mass."""
+    return RoundMixture([sb.Gaussian(np.zeros(dimension), std=0.3), sb.Gaussian(np.zeros(dimension), std=2.0)])
+
+
+def unequal_modes(dimension: int) -> sb.GaussianMixture:
+    """Three Gaussians of different shapes with 60, 30 and 10 percent of the mass, always the same."""
+    rng = np.random.default_rng(22)
+    components = []
+    for _ in range(3):
+        axes = ortho_group.rvs(dimension, random_state=rng) * rng.uniform(0.4, 1.6, size=dimension)
+        components.append(sb.Gaussian(6 * random_direction(dimension, rng), cov=axes @ axes.T))
+    return sb.GaussianMixture(components, [0.6, 0.3, 0.1])
+
+
+def random_direction(dimension: int, rng: np.random.Generator) -> np.ndarray:
+    """A random direction."""
+    direction = rng.standard_normal(dimension)
+    return direction / np.linalg.norm(direction)

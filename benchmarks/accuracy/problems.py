@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 from extra_targets import (
     Bananas,
+    CorrelatedT,
+    DirichletLogits,
     EightSchools,
     Exponentials,
     HalfNormal,
@@ -27,9 +29,13 @@ from extra_targets import (
     RandomEffects,
     Rotated,
     RoundMixture,
+    Shell,
     Shifted,
     SineValleys,
+    SinhArcsinh,
     scattered_modes,
+    spike_and_slab,
+    unequal_modes,
 )
 
 import steinbox as sb
@@ -136,17 +142,23 @@ def seen_problems() -> list[Problem]:
         problem("skew20", "seen", LogGamma(20)),
         problem("logistic", "seen", Logistic(np.load(LOGISTIC_DRAWS)["draws"].astype(np.float64))),
         problem("mixed_modes5", "seen", mixed_modes()),
+        problem("sine_valleys8", "seen", SineValleys(4)),
+        problem("heavy_t15", "seen", sb.targets.StudentT(15, dof=3.0)),
+        problem("random_effects8", "seen", RandomEffects(6)),
+        problem("exponential6", "seen", Exponentials(6), initial=sb.Gaussian(np.ones(6), std=1.0)),
+        problem("scattered_modes6", "seen", scattered_modes(6, num_modes=6)),
     ]
 
 
 def test_problems() -> list[Problem]:
     """Those on which nothing was chosen."""
     return [
-        problem("sine_valleys8", "test", SineValleys(4)),
-        problem("heavy_t15", "test", sb.targets.StudentT(15, dof=3.0)),
-        problem("random_effects8", "test", RandomEffects(6)),
-        problem("exponential6", "test", Exponentials(6), initial=sb.Gaussian(np.ones(6), std=1.0)),
-        problem("scattered_modes6", "test", scattered_modes(6, num_modes=6)),
+        problem("correlated_t12", "test", CorrelatedT(12, dof=4.0)),
+        problem("sinh_arcsinh8", "test", SinhArcsinh(8)),
+        problem("shell4", "test", Shell(4)),
+        problem("dirichlet7", "test", DirichletLogits()),
+        problem("spike_and_slab10", "test", spike_and_slab(10)),
+        problem("unequal_modes15", "test", unequal_modes(15)),
     ]
 
 

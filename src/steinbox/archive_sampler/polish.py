@@ -30,7 +30,8 @@ _POOR = 10.0  # independent draws per particle: with more the archive is as good
 _ACCURATE = 0.3  # nats: the regression's own standard deviation of log p, where the particles would be
 _AS_FORETOLD = 0.75  # independent draws per particle that p/ρ leaves: with fewer the polish is undone
 _MOST_OUTSIDE = 0.01  # of the last points: the regression knows no walls
-_MOST_POINTS, _FEWEST_POINTS = 1000, 40
+_NEARLY_ALL = 0.9999
+_MOST_POINTS, _FEWEST_POINTS = 1500, 40
 _MOST_ROUNDS, _NUM_DRAWS = 6, 2048
 
 
@@ -94,9 +95,9 @@ def _meets_walls(state: ArchiveState) -> bool:
 
 
 def _known_best(state: ArchiveState) -> IntegerArray:
-    """The heaviest points that hold nearly all weight."""
+    """The heaviest points that hold nearly all weight; none if these are too many for a regression."""
     log_weights = state.ledger.log_weights
-    order = np.argsort(-log_weights, kind="stable")[:_MOST_POINTS]
+    order = np.argsort(-log_weights, kind="stable")
     order = order[np.isfinite(log_weights[order])]
-    covered = np.cumsum(normalize(log_weights[order]))
-    return np.asarray(order[: max(_FEWEST_POINTS, int(np.searchsorted(covered, 0.9999)) + 1)])
+    num_kept = max(_FEWEST_POINTS, int(np.searchsorted(np.cumsum(normalize(log_weights[order])), _NEARLY_ALL)) + 1)
+    return np.asarray(order[:num_kept] if num_kept <= _MOST_POINTS else order[:0])

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from steinbox.archive_sampler.state import ArchiveState, Batch, Walk
-from steinbox.baselines.differential_evolution import DifferentialEvolution
+from steinbox.baselines.khmc import KHMC
 from steinbox.evaluate import Evaluation
 
 _FEWEST_STEPS = 25
@@ -16,7 +16,7 @@ _ON_THE_WAY = 1.3  # the mixture is, if that power has grown by this factor sinc
 _COLLAPSED, _WORTH = 5.0, 0.5  # points that were worth half a draw per particle, and are worth so many times less
 _MOST_COLLAPSES = 1
 _PATIENCE = 0.05  # of the budget, for the mixture to take up what a search found
-_CHAINS = DifferentialEvolution()
+_CHAINS = KHMC()
 
 
 def ought_to_walk(state: ArchiveState) -> bool:
