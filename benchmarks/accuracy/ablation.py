@@ -34,12 +34,15 @@ from scipy.stats import chi2
 
 import steinbox as sb
 from steinbox import selection
-from steinbox.archive_sampler import answer, sampler, search
-from steinbox.archive_sampler.state import ArchiveState
+from steinbox.archive_sampler import answer, polish, sampler, search
+from steinbox.archive_sampler.state import ArchiveState, Batch, Polish
+from steinbox.evaluate import Evaluation
 from steinbox.initial import Initial
+from steinbox.optimizers import Adam, CosineDecay
 from steinbox.proposals import choice
 from steinbox.proposals.warped_mixture import WarpedMixture
 from steinbox.samplers.base import Draws
+from steinbox.surrogates import Interpolant
 from steinbox.weights import systematic_resample, temper
 
 RESULTS = run.RESULTS.with_name("ablation.csv")
@@ -117,6 +120,26 @@ def widened(scales: np.ndarray | list[float], shares: np.ndarray | list[float]) 
     return exchanged(sb.ArchiveSampler, "_proposals", proposals)
 
 
+def moved_by_stein(state: ArchiveState, initial: Initial, rng: np.random.Generator) -> ArchiveState | None:
+    """Particles of the archive, moved by Stein's force on an interpolant of its log-densities, and then evaluated."""
+    rows = polish._known_best(state)
+    if len(rows) < 40:
+        return None
+    surrogate = Interpolant().build(state.ledger.points[rows], state.ledger.log_prob[rows], len(rows))
+    steps = sb.SVGD(num_iterations=50, optimizer=Adam(0.03, memory=0.99, decay=CosineDecay(start=0.0)))
+    particles = answer.answer(state, initial).particles
+    jitter = 1e-6 * particles.std(axis=0) * rng.standard_normal(particles.shape)
+    moving = steps.start(particles + jitter, 100 * len(particles), rng)
+    while not steps.finished(moving):
+        x = steps.ask(moving, rng)
+        value, score = surrogate.log_prob_and_score(x)
+        moving, _ = steps.tell(moving, x, Evaluation(value, np.zeros(len(x), dtype=bool), score), rng)
+    x = moving.particles
+    if not np.isfinite(x).all():
+        return None
+    return replace(state, polish=Polish(x, surrogate.log_prob(x), is_good=False), next=Batch("polish", x, (), ()))
+
+
 VARIANTS: dict[str, Exchange] = {
     SHIPPED: nullcontext,
     "independent instead of quasi-random draws": exchanged(
@@ -128,6 +151,7 @@ VARIANTS: dict[str, Exchange] = {
     "no search for missed mass": exchanged(sampler, "is_searched_out", lambda _: True),
     "no chains": exchanged(sampler, "ought_to_walk", lambda _: False),
     "no polish": exchanged(sampler, "could_be_polished", lambda _: False),
+    "polished by Stein's force": exchanged(sampler, "begin_polish", moved_by_stein),
     "no Pareto smoothing": exchanged(answer, "pareto_smoothed", lambda log_weights: (log_weights, np.nan)),
     "particles drawn, not selected": exchanged(answer, "select", at_random),
     "selected without the log p kernel": exchanged(selection, "_LOG_PROB_SHARE", 0.0),

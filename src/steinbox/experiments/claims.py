@@ -59,9 +59,12 @@ def not_above(setting: str, first: Seeds, second: Seeds, by: float = 0.0) -> Fin
 
 
 def against(first: Seeds, second: Seeds) -> str:
-    """Both means with their standard deviations over seeds."""
-    num_seeds = len(set(first) & set(second))
-    return f"{plus_minus(first)} against {plus_minus(second)}, {num_seeds} seed{'s' if num_seeds != 1 else ''}"
+    """Both means with their standard deviations over seeds, and in how many of them the first is lower."""
+    differences = paired(first, second)
+    both = f"{plus_minus(first)} against {plus_minus(second)}"
+    if len(differences) == 1:
+        return f"{both}, 1 seed"
+    return f"{both}, lower in {(differences < 0).sum()} of {len(differences)} seeds"
 
 
 def plus_minus(values: Seeds) -> str:
