@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from steinbox.archive_sampler.ledger import Ledger
+from steinbox.archive_sampler.ledger import Ledger, floored
 from steinbox.archive_sampler.state import ArchiveState, Batch, Search, Trail
 from steinbox.gaussian import Gaussian
 from steinbox.initial import Initial
@@ -213,8 +213,7 @@ def surprising_proposal(
     """
     if len(rows) < _FEWEST:
         return None
-    log_weights = ledger.log_weights[rows]
-    log_weights = np.maximum(log_weights, log_weights.max() - 1e4)
+    log_weights = floored(ledger.log_weights[rows])
     wanted = max(_FEWEST, min(3 * ledger.points.shape[1], 0.5 * len(rows)))
     power = temper(log_weights, wanted)
     weights = normalize(power * log_weights)
