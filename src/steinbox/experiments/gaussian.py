@@ -9,21 +9,21 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from steinbox import baselines, coordinates, samplers, surrogates
+from steinbox import baselines, samplers, surrogates
 from steinbox.experiments.claims import Claim, Finding, below, log10, not_above, plus_minus
 from steinbox.experiments.drawing import EXACT, GF_SVGD, IMPORTANCE, SVGD, colour, finish, legend, level
 from steinbox.experiments.experiment import Experiment
+from steinbox.experiments.flow import START, plot_flow
 from steinbox.experiments.hybrid import Hybrid
 from steinbox.experiments.measures import SphericalMixture
+from steinbox.experiments.settings import papers_settings
 from steinbox.experiments.table import Row, Seeds, Table, Task
 from steinbox.experiments.trajectory import seen, trajectory
 from steinbox.gaussian import Gaussian
-from steinbox.loop import Iteration
-from steinbox.optimizers import Adam
 from steinbox.samplers import GFSVGD, Sampler
 from steinbox.targets import paper_gaussian, paper_gaussian_surrogate
 from steinbox.types import Array
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 HYBRID = "hybrid"
 _VARIANCE = 2.0
-_INITIAL = Gaussian(np.zeros(2), std=3.0)
 _RULES = ("paper", "liu-wang", "median")
 _FARTHEST = 8.0  # the squared distance of panel (d)
 _FLAT = "ratio=inf"  # the flat surrogate is nowhere centred
@@ -91,7 +90,7 @@ def measure(config: Config, task: Task, folder: Path) -> list[Row]:
         draws = target.sample(task.num_particles, np.random.default_rng([task.seed, 1]))
         metrics = truth(draws, np.full(len(draws), 1 / len(draws)))
         return seen(task, len(draws), task.num_iterations, len(draws), 0.0, metrics)
-    method, initial = _sampler(task), _proposal(task.setting) if task.method == IMPORTANCE else _INITIAL
+    method, initial = _sampler(task), _proposal(task.setting) if task.method == IMPORTANCE else START
     return trajectory(task, method, target.log_prob, initial, truth, score=target.score, watch=False)
 
 
@@ -106,17 +105,6 @@ def _sampler(task: Task) -> Sampler:
         return Hybrid(share=float(_options(task.setting)["share"]), **common)
     is_flat = _options(task.setting)["ratio"] == "inf"
     return GFSVGD(surrogate=surrogates.Flat() if is_flat else _proposal(task.setting), **common)
-
-
-def papers_settings(num_iterations: int, rule: str) -> dict[str, Any]:
-    """Adam with rate 0.1, the parameters' own coordinates, no rescue of stragglers, and a bandwidth rule."""
-    return {
-        "num_iterations": num_iterations,
-        "bandwidth": rule,
-        "optimizer": Adam(0.1),
-        "coordinates": coordinates.Plain(),
-        "rescue": False,
-    }
 
 
 def _proposal(setting: str) -> Gaussian:
@@ -209,40 +197,6 @@ def _hybrid(table: Table) -> tuple[list[float], list[Array]]:
     runs.append((GF_SVGD, f"paper {_FLAT}"))
     values = [_final(table, method, setting, "variance_ratio") for method, setting in runs]
     return [0.0, *shares, 1.0], [np.array(list(value.values())) for value in values]
-
-
-def plot_flow(table: Table) -> Figure:
-    """Particle clouds of three surrogates on their way; run anew, it takes seconds."""
-    from matplotlib.figure import Figure
-
-    from steinbox.sample import sample
-
-    target, times = paper_gaussian(), (0, 20, 100, 400)
-    figure = Figure(figsize=(11, 8), layout="constrained")
-    rhos: dict[str, surrogates.Surrogate] = {
-        "ρ = p (SVGD)": target,
-        "σρ = 3σ": paper_gaussian_surrogate(),
-        "ρ = 1": surrogates.Flat(),
-    }
-    grid = np.linspace(-6, 6, 120)
-    plane = np.stack(np.meshgrid(grid, grid), axis=-1)
-    density = np.exp(target.log_prob(plane.reshape(-1, 2))).reshape(plane.shape[:2])
-    for panels, (name, rho) in zip(figure.subplots(3, 4, sharex=True, sharey=True), rhos.items(), strict=True):
-        clouds: list[Array] = []
-        method = GFSVGD(surrogate=rho, **papers_settings(times[-1], "paper"))
-
-        def keep(iteration: Iteration, clouds: list[Array] = clouds) -> None:
-            clouds.append(iteration.particles)
-
-        sample(target.log_prob, _INITIAL, num_particles=100, method=method, vectorized=True, seed=0, callback=keep)
-        for axes, step in zip(panels, times, strict=True):
-            axes.contourf(grid, grid, density, levels=6, cmap="Blues", alpha=0.7)
-            axes.scatter(*clouds[step].T, s=8, color="#b3202c", edgecolors="none")
-            for path in np.array(clouds[: step + 1 : max(1, step // 25)]).swapaxes(0, 1)[::5]:
-                axes.plot(*path.T, color="#b3202c", linewidth=0.4, alpha=0.6)
-            axes.set_title(f"{name}, {step} steps", fontsize=9)
-            axes.set(xlim=(-6, 6), ylim=(-6, 6))
-    return figure
 
 
 # -- the claims --------------------------------------------------------------------------------------------------------

@@ -24,9 +24,9 @@ from steinbox.experiments.drawing import (
     SVGD,
 )
 from steinbox.experiments.experiment import Experiment
-from steinbox.experiments.gaussian import papers_settings
 from steinbox.experiments.measures import SphericalMixture
 from steinbox.experiments.panels import Curve, against_evaluations, early, final, four_panels, summary
+from steinbox.experiments.settings import papers_settings
 from steinbox.experiments.table import Row, Table, Task
 from steinbox.experiments.trajectory import seen, trajectory
 from steinbox.gaussian import Gaussian
