@@ -38,7 +38,8 @@ CASES = (
     ("ar60", 20_000),
 )
 MOST_SECONDS = 3.0
-FEW, SMALL_PROBLEMS = (600, 1_000, 1_500), ("gauss2", "banana2", "two_modes10", "logistic", "student_t8")
+FEW = (600, 1_000, 1_500)
+SMALL_PROBLEMS = ("gauss2", "banana2", "ring2", "two_modes10", "logistic", "student_t8", "random_effects8")
 RIVALS = ("default", "smc", "emcee")
 
 
