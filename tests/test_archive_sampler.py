@@ -226,6 +226,12 @@ def test_a_polish_that_hurts_is_undone(monkeypatch):
     assert all(tuple(particle) in pool for particle in result.particles), "particles are of the archive"
 
 
+def test_no_polish_of_more_particles_than_a_third_of_the_evaluations():
+    target, initial = sb.targets.paper_gaussian(), sb.Gaussian([0, 0], std=3)
+    assert "polish" in run(target, initial, num_particles=200, max_evals=600).trace["decision"]
+    assert "polish" not in run(target, initial, num_particles=201, max_evals=600).trace["decision"]
+
+
 def test_no_polish_near_walls():
     """The regression would not know them: every polished particle might be outside."""
 

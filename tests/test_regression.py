@@ -70,3 +70,19 @@ def test_what_the_mixture_explains_is_left_to_it(rng):
     assert mine.base is mixture
     x = modes.sample(100, rng)
     np.testing.assert_allclose(mine.foretell(x)[0], log_prob(x), atol=0.05)
+
+
+def test_a_covariance_that_is_not_positive_is_no_regression(rng, monkeypatch):
+    points = np.repeat(rng.standard_normal((20, 2)), 3, axis=0)
+    mixture = fitted_to(points, rng)
+    assert regression(points, points.sum(axis=1), mixture) is not None, "copies of points do no harm"
+    monkeypatch.setattr("steinbox.archive_sampler.regression._NUGGETS", (-1e-3,))
+    assert regression(points, points.sum(axis=1), mixture) is None
+
+
+def test_many_points_are_foretold_in_tiles(known, rng, monkeypatch):
+    _, _, mine = known
+    x = rng.standard_normal((50, 3))
+    whole = mine.foretell(x)
+    monkeypatch.setattr("steinbox.archive_sampler.regression._TILE", 7)
+    np.testing.assert_allclose(mine.foretell(x), whole, rtol=1e-10, atol=1e-12)

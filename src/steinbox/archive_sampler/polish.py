@@ -32,12 +32,14 @@ _AS_FORETOLD = 0.75  # independent draws per particle that p/ρ leaves: with few
 _MOST_OUTSIDE = 0.01  # of the last points: the regression knows no walls
 _NEARLY_ALL = 0.9999
 _MOST_POINTS, _FEWEST_POINTS = 1500, 40
-_MOST_ROUNDS, _NUM_DRAWS = 6, 2048
+_MOST_ROUNDS, _FEWEST_DRAWS = 6, 2048
+_MOST_COSTLY = 3  # particles cost at most one in so many of all evaluations
 
 
 def could_be_polished(state: ArchiveState) -> bool:
     """Whether the weighted points are worth so little that a regression may know more."""
-    return state.polish is None and state.effective_size < _POOR * state.num_particles
+    is_cheap = _MOST_COSTLY * state.num_particles <= state.max_evals
+    return is_cheap and state.polish is None and state.effective_size < _POOR * state.num_particles
 
 
 def begin_polish(state: ArchiveState, initial: Initial, rng: np.random.Generator) -> ArchiveState | None:
@@ -46,6 +48,8 @@ def begin_polish(state: ArchiveState, initial: Initial, rng: np.random.Generator
     if len(rows) < _FEWEST_POINTS or state.fitted is None or _meets_walls(state):
         return None
     known = regression(state.ledger.points[rows], state.ledger.log_prob[rows], state.fitted.density)
+    if known is None:
+        return None
     pool = _weighed(known, state.fitted, _POOR * state.num_particles, initial, rng)
     if pool is None:
         return None
@@ -75,7 +79,7 @@ def _weighed(
     dimension = known.centres.shape[1]
     pool, variance = Ledger.empty(dimension), np.empty(0)
     for _ in range(_MOST_ROUNDS):
-        points = fitted.density.quasi_random(_NUM_DRAWS, rng)
+        points = fitted.density.quasi_random(max(_FEWEST_DRAWS, int(wanted)), rng)
         mean, more = known.foretell(points)
         pool = pool.extended(points, mean - more, (fitted.density,), (len(points),), initial)
         variance = np.concatenate([variance, more])

@@ -26,6 +26,7 @@ from steinbox.types import Array
 _LENGTH_SCALES = (0.25, 1.0, 4.0, 16.0, 64.0)  # candidates for ℓ²/d in k = exp(−‖z − z'‖²/2ℓ²)
 _NUGGETS = (1e-6, 1e-4, 1e-2)
 _NUM_JUDGES = 300  # points that choose among the candidates
+_TILE = 4096  # points at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +45,11 @@ class Regression:
 
     def foretell(self, x: Array) -> tuple[Array, Array]:
         """Mean and variance of log p at the rows of ``x``."""
+        parts = [self._foretell(x[start : start + _TILE]) for start in range(0, len(x), _TILE)]
+        mean, variance = (np.concatenate(each) for each in zip(*parts, strict=True))
+        return mean, variance
+
+    def _foretell(self, x: Array) -> tuple[Array, Array]:
         z = self.coordinates.forward(x)
         near = RBF().value(squared_distances(self.centres, z) / self.bandwidth)
         mean = _base(self.base, x) + trend_features(z) @ self.trend + self.coefficients @ near
@@ -51,8 +57,8 @@ class Regression:
         return np.asarray(mean), self.scale * np.maximum(1 + self.nugget - known, 0.0)
 
 
-def regression(points: Array, log_prob: Array, mixture: WarpedMixture) -> Regression:
-    """The process through these values.
+def regression(points: Array, log_prob: Array, mixture: WarpedMixture) -> Regression | None:
+    """The process through these values; None if its covariance is not positive in rounding.
 
     Examples
     --------
@@ -70,7 +76,9 @@ def regression(points: Array, log_prob: Array, mixture: WarpedMixture) -> Regres
     z = coordinates.forward(points)
     base, bandwidth, nugget = _most_likely(points, z, log_prob, mixture)
     gram, values = gram_matrix(z, RBF(), bandwidth, nugget), log_prob - _base(base, points)
-    trend, coefficients, _ = generalized_least_squares(gram, trend_features(z), values)
+    trend, coefficients, log_determinant = generalized_least_squares(gram, trend_features(z), values)
+    if not np.isfinite(log_determinant):
+        return None
     scale = (values - trend_features(z) @ trend) @ coefficients / len(values)
     root = np.tril(cho_factor(gram, lower=True, check_finite=False)[0])
     return Regression(base, coordinates, z, trend, coefficients, root, max(float(scale), 0.0), bandwidth, nugget)
