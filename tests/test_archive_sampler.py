@@ -97,6 +97,12 @@ def test_the_budget_is_spent_and_never_exceeded():
         run(max_evals=150)
 
 
+def test_the_smallest_budget_of_all_is_not_exceeded():
+    result = run(num_particles=10, max_evals=20)
+    assert result.num_evals == 20
+    assert len(result.particles) == 10
+
+
 def test_it_resumes_bit_for_bit(tmp_path):
     def interrupt(iteration):
         if iteration.index == 4:

@@ -28,11 +28,11 @@ def run(log_prob, **settings):
 
 
 def normal(x):
-    return -0.5 * ((x[0] - 1) ** 2 + x[1] ** 2)
+    return -0.5 * ((x[0] - 1) * (x[0] - 1) + x[1] * x[1])  # a power of one number is rounded unlike one of an array
 
 
 def normals(x):
-    return -0.5 * ((x[:, 0] - 1) ** 2 + x[:, 1] ** 2)
+    return -0.5 * ((x[:, 0] - 1) * (x[:, 0] - 1) + x[:, 1] * x[:, 1])
 
 
 def noisy(x, rng):
@@ -524,7 +524,7 @@ def test_mpi_with_two_ranks(tmp_path):
             from mpi4py.futures import MPIPoolExecutor
 
             def normal(x):
-                return -0.5 * ((x[0] - 1) ** 2 + x[1] ** 2)
+                return -0.5 * ((x[0] - 1) * (x[0] - 1) + x[1] * x[1])
 
             if __name__ == "__main__":
                 settings = {"num_particles": 20, "max_evals": 200, "seed": 1}

@@ -113,7 +113,8 @@ class ArchiveSampler:
                 f"a budget of max_evals={max_evals} is too small to choose {num_particles} particles from; at least "
                 f"{2 * num_particles} evaluations are needed"
             )
-        size = max(_FEWEST_FIRST, self._batch_size(dimension, max_evals) // _FIRST_PARTS)
+        batch = self._batch_size(dimension, max_evals)
+        size = max(min(_FEWEST_FIRST, batch), batch // _FIRST_PARTS)
         return ArchiveState(Ledger.empty(dimension), self._first(size, rng), num_particles, max_evals)
 
     def informed(self, state: ArchiveState, points: Array, log_prob: Array) -> ArchiveState:
