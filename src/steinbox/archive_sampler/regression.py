@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import product
 
 import numpy as np
-from scipy.linalg import cho_factor, solve_triangular
+from scipy.linalg import cholesky, solve_triangular
 
 from steinbox.coordinates import Affine, Whitened
 from steinbox.kernels import RBF
@@ -80,7 +80,7 @@ def regression(points: Array, log_prob: Array, mixture: WarpedMixture) -> Regres
     if not np.isfinite(log_determinant):
         return None
     scale = (values - trend_features(z) @ trend) @ coefficients / len(values)
-    root = np.tril(cho_factor(gram, lower=True, check_finite=False)[0])
+    root = cholesky(gram, lower=True, check_finite=False)
     return Regression(base, coordinates, z, trend, coefficients, root, max(float(scale), 0.0), bandwidth, nugget)
 
 
