@@ -15,15 +15,15 @@ SCHOOL_ERRORS = np.array([15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0])
 
 
 @dataclass(frozen=True)
-class Bananas:
-    """Independent bananas, their coordinates interleaved: first all first ones, then all second ones."""
+class Copies:
+    """Independent copies of a target in the plane: first all their first coordinates, then all second ones."""
 
-    num_bananas: int
-    banana: sb.targets.Banana = field(default_factory=sb.targets.Banana)
+    number: int
+    target: sb.targets.Banana | sb.targets.Ring = field(default_factory=sb.targets.Banana)
 
     @property
     def dimension(self) -> int:
-        return 2 * self.num_bananas
+        return 2 * self.number
 
     @property
     def mean(self) -> np.ndarray:
@@ -31,29 +31,29 @@ class Bananas:
 
     @property
     def cov(self) -> np.ndarray:
-        return np.diag(np.repeat(np.diag(self.banana.cov), self.num_bananas))
+        return np.diag(np.repeat(np.diag(self.target.cov), self.number))
 
     def log_prob(self, x: np.ndarray) -> np.ndarray:
-        return self.banana.log_prob(self._pairs(x)).reshape(len(x), -1).sum(axis=1)
+        return self.target.log_prob(self._pairs(x)).reshape(len(x), -1).sum(axis=1)
 
     def score(self, x: np.ndarray) -> np.ndarray:
-        return self._joined(self.banana.score(self._pairs(x)))
+        return self._joined(self.target.score(self._pairs(x)))
 
     def sample(self, num_points: int, rng: np.random.Generator) -> np.ndarray:
-        return self._joined(self.banana.sample(num_points * self.num_bananas, rng))
+        return self._joined(self.target.sample(num_points * self.number, rng))
 
     def _pairs(self, x: np.ndarray) -> np.ndarray:
-        return x.reshape(len(x), 2, self.num_bananas).swapaxes(1, 2).reshape(-1, 2)
+        return x.reshape(len(x), 2, self.number).swapaxes(1, 2).reshape(-1, 2)
 
     def _joined(self, pairs: np.ndarray) -> np.ndarray:
-        return pairs.reshape(-1, self.num_bananas, 2).swapaxes(1, 2).reshape(-1, self.dimension)
+        return pairs.reshape(-1, self.number, 2).swapaxes(1, 2).reshape(-1, self.dimension)
 
 
 @dataclass(frozen=True, eq=False)
 class Rotated:
     """A target turned by a random rotation, always the same."""
 
-    target: Bananas
+    target: Copies
 
     @property
     def dimension(self) -> int:
@@ -457,3 +457,67 @@ def random_direction(dimension: int, rng: np.random.Generator) -> np.ndarray:
     """A random direction."""
     direction = rng.standard_normal(dimension)
     return direction / np.linalg.norm(direction)
+
+
+@dataclass(frozen=True, eq=False)
+class Mirrored:
+    """A target and its mirror image, each with half of the mass."""
+
+    target: Copies
+
+    @property
+    def dimension(self) -> int:
+        return self.target.dimension
+
+    def log_prob(self, x: np.ndarray) -> np.ndarray:
+        return np.logaddexp(self.target.log_prob(x), self.target.log_prob(-x)) - np.log(2)
+
+    def sample(self, num_points: int, rng: np.random.Generator) -> np.ndarray:
+        return self.target.sample(num_points, rng) * rng.choice([-1.0, 1.0], size=(num_points, 1))
+
+
+@dataclass(frozen=True, eq=False)
+class TwoTs:
+    """Two Student-t distributions with five degrees of freedom, the second twice as wide; 60 and 40 percent."""
+
+    dimension: int
+
+    @cached_property
+    def part(self) -> sb.targets.StudentT:
+        return sb.targets.StudentT(self.dimension, dof=5.0)
+
+    @cached_property
+    def place(self) -> np.ndarray:
+        return 5 * random_direction(self.dimension, np.random.default_rng(31))
+
+    def log_prob(self, x: np.ndarray) -> np.ndarray:
+        wide = self.part.log_prob((x + self.place) / 2) - self.dimension * np.log(2)
+        return np.logaddexp(np.log(0.6) + self.part.log_prob(x - self.place), np.log(0.4) + wide)
+
+    def sample(self, num_points: int, rng: np.random.Generator) -> np.ndarray:
+        draws = self.part.sample(num_points, rng)
+        is_first = rng.random((num_points, 1)) < 0.6
+        return np.where(is_first, draws + self.place, 2 * draws - self.place)
+
+
+@dataclass(frozen=True, eq=False)
+class RotatedLaplace:
+    """Independent Laplace variables, turned by a random rotation that is always the same: a density with edges."""
+
+    dimension: int
+
+    @cached_property
+    def rotation(self) -> np.ndarray:
+        return ortho_group.rvs(self.dimension, random_state=np.random.default_rng(32))
+
+    def log_prob(self, x: np.ndarray) -> np.ndarray:
+        return -np.abs(x @ self.rotation).sum(axis=1)
+
+    def sample(self, num_points: int, rng: np.random.Generator) -> np.ndarray:
+        return rng.laplace(size=(num_points, self.dimension)) @ self.rotation.T
+
+
+def wide_scales(dimension: int) -> sb.Gaussian:
+    """A Gaussian whose standard deviations go from 0.01 to 10 along random axes, always the same."""
+    axes = ortho_group.rvs(dimension, random_state=np.random.default_rng(33)) * np.geomspace(0.01, 10, dimension)
+    return sb.Gaussian(np.zeros(dimension), cov=axes @ axes.T)

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 from extra_targets import (
-    Bananas,
+    Copies,
     CorrelatedT,
     DirichletLogits,
     EightSchools,
@@ -26,16 +26,20 @@ from extra_targets import (
     HybridRosenbrock,
     LogGamma,
     Logistic,
+    Mirrored,
     RandomEffects,
     Rotated,
+    RotatedLaplace,
     RoundMixture,
     Shell,
     Shifted,
     SineValleys,
     SinhArcsinh,
+    TwoTs,
     scattered_modes,
     spike_and_slab,
     unequal_modes,
+    wide_scales,
 )
 
 import steinbox as sb
@@ -134,8 +138,8 @@ def seen_problems() -> list[Problem]:
         problem("student_t8", "seen", student_t),
         problem("far_t8", "seen", Shifted(student_t, distance=20.0)),
         problem("ring2", "seen", sb.targets.Ring()),
-        problem("ten_bananas20", "seen", Bananas(10)),
-        problem("rotated_bananas10", "seen", Rotated(Bananas(5))),
+        problem("ten_bananas20", "seen", Copies(10)),
+        problem("rotated_bananas10", "seen", Rotated(Copies(5))),
         problem("half_normal10", "seen", HalfNormal(10), initial=sb.Gaussian(np.ones(10), std=1.0)),
         problem("eight_schools", "seen", EightSchools()),
         problem("hybrid_rosenbrock", "seen", HybridRosenbrock()),
@@ -147,18 +151,23 @@ def seen_problems() -> list[Problem]:
         problem("random_effects8", "seen", RandomEffects(6)),
         problem("exponential6", "seen", Exponentials(6), initial=sb.Gaussian(np.ones(6), std=1.0)),
         problem("scattered_modes6", "seen", scattered_modes(6, num_modes=6)),
+        problem("correlated_t12", "seen", CorrelatedT(12, dof=4.0)),
+        problem("sinh_arcsinh8", "seen", SinhArcsinh(8)),
+        problem("shell4", "seen", Shell(4)),
+        problem("dirichlet7", "seen", DirichletLogits()),
+        problem("spike_and_slab10", "seen", spike_and_slab(10)),
+        problem("unequal_modes15", "seen", unequal_modes(15)),
     ]
 
 
 def test_problems() -> list[Problem]:
     """Those on which nothing was chosen."""
     return [
-        problem("correlated_t12", "test", CorrelatedT(12, dof=4.0)),
-        problem("sinh_arcsinh8", "test", SinhArcsinh(8)),
-        problem("shell4", "test", Shell(4)),
-        problem("dirichlet7", "test", DirichletLogits()),
-        problem("spike_and_slab10", "test", spike_and_slab(10)),
-        problem("unequal_modes15", "test", unequal_modes(15)),
+        problem("two_ts20", "test", TwoTs(20)),
+        problem("rotated_laplace16", "test", RotatedLaplace(16)),
+        problem("mirrored_bananas6", "test", Mirrored(Copies(3))),
+        problem("three_rings6", "test", Copies(3, sb.targets.Ring())),
+        problem("wide_scales30", "test", wide_scales(30)),
     ]
 
 

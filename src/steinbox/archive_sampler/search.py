@@ -7,7 +7,7 @@ there is any, the mixture gets another component.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,8 +19,7 @@ from steinbox.mixtures import GaussianMixture
 from steinbox.pairwise import squared_distances
 from steinbox.proposals.choice import joined
 from steinbox.proposals.mixture_fit import WeightedPoints, fit_mixture
-from steinbox.proposals.warped_mixture import WarpedMixture
-from steinbox.types import Array, IntegerArray, Mask
+from steinbox.types import Array, IntegerArray
 from steinbox.weights import effective_sample_size, normalize, temper
 
 _MOST = 0.2  # of the budget
@@ -32,6 +31,8 @@ _EVEN = 0.7  # weights that need not be tempered to a smaller power tell what ma
 _NEGLIGIBLE = 0.01  # a share of all weight
 _APART = 2.0  # times as far from a denser surprise as points usually are from each other: another cluster
 _MOST_CLUSTERED = 300  # surprises, the densest
+_NEW = 0.45  # of a batch must be surprises, or the trail leads back to where the mixture is
+_GREAT = 6.5  # nats: and they must be greater than this, on average
 _LONGEST = 25  # batches: a trail must climb so fast that it would arrive by then
 _MOST_IN_VAIN = 3  # trails in a row that led nowhere
 _MOST_SCANS = 2
@@ -96,21 +97,17 @@ def _paid(search: Search, size: int) -> Search:
 # -- surprises ---------------------------------------------------------------------------------------------------------
 
 
-def missed(ledger: Ledger, fitted: WarpedMixture) -> Mask:
-    r"""Which points are surprises: :math:`\log p - \log(\hat Z q) > 5`."""
-    surprise = ledger.log_prob - ledger.log_evidence - fitted.log_prob(ledger.points)
-    return np.asarray((surprise > _SURPRISE) & np.isfinite(ledger.log_prob))
+def surprise(state: ArchiveState) -> Array:
+    r"""How much denser than fitted every point is, :math:`\log p - \log(\hat Z q)`; more than 5 is a surprise."""
+    if state.fitted is None:
+        raise ValueError("there is no mixture yet")
+    ledger = state.ledger
+    return np.asarray(ledger.log_prob - ledger.log_evidence - state.fitted.density.log_prob(ledger.points))
 
 
 def share(ledger: Ledger, rows: IntegerArray) -> float:
     """How much of all weight some points hold."""
     return float(normalize(ledger.log_weights)[rows].sum())
-
-
-def _surprises(state: ArchiveState) -> Mask:
-    if state.fitted is None:
-        raise ValueError("there is no mixture yet")
-    return missed(state.ledger, state.fitted.density)
 
 
 # -- trails ------------------------------------------------------------------------------------------------------------
@@ -119,7 +116,7 @@ def _surprises(state: ArchiveState) -> Mask:
 def _begun(state: ArchiveState, initial: Initial, rng: np.random.Generator) -> ArchiveState:
     """The state with a trail from the densest surprise that none has led through, if there is one."""
     ledger = state.ledger
-    is_open = _surprises(state)
+    is_open = surprise(state) > _SURPRISE
     is_open[state.search.settled] = False
     rows = np.flatnonzero(is_open)
     if not len(rows):
@@ -128,14 +125,12 @@ def _begun(state: ArchiveState, initial: Initial, rng: np.random.Generator) -> A
     scale = initial.sample(1000, rng).std(axis=0)
     nearest = _distance_to_others(ledger.points / scale, rows)
     rows = rows[_first_cluster(ledger.points[rows] / scale, _APART * float(np.median(nearest)))]
-    fitted = surprising_proposal(ledger, rows, rng)
-    if fitted is None:
+    lead = _lead(ledger, rows, rng)
+    if lead is None:
         rows = rows[:1]
         std = 0.5 * nearest[0] / np.sqrt(len(scale)) * scale
-        around = GaussianMixture([Gaussian(ledger.points[rows[0]], std=std)])
-        fitted = around, 0.0, float(ledger.log_prob[rows[0]])
-    density, power, height = fitted
-    trail = Trail(rows, len(ledger), (height,), density, power > _EVEN)
+        lead = _Lead(GaussianMixture([Gaussian(ledger.points[rows[0]], std=std)]), 0.0, np.ones(1))
+    trail = Trail(rows, len(ledger), (lead.mean(ledger.log_prob[rows]),), lead.density, lead.is_sure)
     return replace(state, search=replace(state.search, trail=trail))
 
 
@@ -159,21 +154,26 @@ def _first_cluster(points: Array, longest: float) -> IntegerArray:
 
 def _judged(state: ArchiveState, trail: Trail, left: int, rng: np.random.Generator) -> ArchiveState:
     """The state with the trail's next Gaussian, or without the trail if it has come to its end."""
-    ledger = state.ledger
+    ledger, surprises = state.ledger, surprise(state)
     rows = np.concatenate([trail.rows, np.arange(trail.start, len(ledger))])
-    rows = rows[_surprises(state)[rows]]
-    fitted = surprising_proposal(ledger, rows, rng)
-    if fitted is None:
+    rows = rows[surprises[rows] > _SURPRISE]
+    lead = _lead(ledger, rows, rng)
+    if lead is None or (len(trail.heights) > 1 and _leads_back(state, surprises, lead.mean(surprises[rows]))):
         return _ended(state, trail, state.search.num_in_vain + 1)
-    density, power, height = fitted
-    heights, mass, is_sure = (*trail.heights, height), share(ledger, rows), power > _EVEN
-    if mass < _NEGLIGIBLE and (is_sure or not _climbs(ledger, heights)):
+    heights, mass = (*trail.heights, lead.mean(ledger.log_prob[rows])), share(ledger, rows)
+    if mass < _NEGLIGIBLE and (lead.is_sure or not _climbs(ledger, heights)):
         return _ended(state, trail, state.search.num_in_vain + 1)
     is_last = mass >= _NEGLIGIBLE and min(left, room_to_search(state)) < _SMALLEST
-    if (is_sure and trail.is_sure) or is_last:
-        return _ended(_with_component(state, rows, power, rng), trail, 0)
-    trail = replace(trail, heights=heights, density=density, is_sure=is_sure)
+    if (lead.is_sure and trail.is_sure) or is_last:
+        return _ended(_with_component(state, rows, lead.power, rng), trail, 0)
+    trail = replace(trail, heights=heights, density=lead.density, is_sure=lead.is_sure)
     return replace(state, search=replace(state.search, trail=trail))
+
+
+def _leads_back(state: ArchiveState, surprises: Array, mean_surprise: float) -> bool:
+    """Whether the trail goes to where the mixture is: few of its last points are surprises, or none is a great one."""
+    num_new = int((surprises[-len(state.next.points) :] > _SURPRISE).sum())
+    return num_new < _NEW * len(state.next.points) or mean_surprise < _GREAT
 
 
 def _climbs(ledger: Ledger, heights: tuple[float, ...]) -> bool:
@@ -204,13 +204,26 @@ def _with_component(state: ArchiveState, rows: IntegerArray, power: float, rng: 
     return replace(state, search=search, fitted=fitted, chosen_at=0.0)
 
 
-def surprising_proposal(
-    ledger: Ledger, rows: IntegerArray, rng: np.random.Generator
-) -> tuple[GaussianMixture, float, float] | None:
-    """A Gaussian fitted to some of the points, the power their weights were tempered with, and their log-density.
+@dataclass(frozen=True, eq=False)
+class _Lead:
+    """A Gaussian fitted to surprises, and the weights they had, tempered to a power, in the fit."""
 
-    None if there are too few to go on.
-    """
+    density: GaussianMixture
+    power: float
+    weights: Array
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether the weights were nearly even, so that they tell what mass there is."""
+        return self.power > _EVEN
+
+    def mean(self, values: Array) -> float:
+        """Of something at the surprises."""
+        return float(self.weights @ values)
+
+
+def _lead(ledger: Ledger, rows: IntegerArray, rng: np.random.Generator) -> _Lead | None:
+    """What to draw from next; None if there are too few points to go on."""
     if len(rows) < _FEWEST:
         return None
     log_weights = floored(ledger.log_weights[rows])
@@ -218,4 +231,4 @@ def surprising_proposal(
     power = temper(log_weights, wanted)
     weights = normalize(power * log_weights)
     sample = WeightedPoints(ledger.points[rows], weights, effective_sample_size(weights))
-    return fit_mixture(sample, 1, rng), power, float(weights @ ledger.log_prob[rows])
+    return _Lead(fit_mixture(sample, 1, rng), power, weights)

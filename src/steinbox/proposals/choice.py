@@ -10,6 +10,7 @@ import numpy as np
 from steinbox.gaussian import Gaussian
 from steinbox.mixtures import GaussianMixture
 from steinbox.proposals.mixture_fit import WeightedPoints, expected, fit_mixture
+from steinbox.proposals.shell_fit import fit_shells
 from steinbox.proposals.warp import Warp
 from steinbox.proposals.warp_fit import fit_warp
 from steinbox.proposals.warped_mixture import WarpedMixture
@@ -19,16 +20,60 @@ _MAX_COMPONENTS = 16
 _MAX_POINTS = 2000
 _MOST_CURVED = 60  # dimensions: there are as many pairs of coordinates to look at as the cube of it
 _PENALTY = 0.01  # in nats per point, on the logarithm of the number of components
+_SHELLS_PENALTY = 0.03
+_THICK = 10  # dimensions: up to here shells are so thick that a few clusters reach all radii as well
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """Gaussians with means of their own, and covariances of their own or one for all."""
+
+    num_components: int
+    tied: bool
+
+    @property
+    def penalty(self) -> float:
+        """In nats per point."""
+        return _PENALTY * float(np.log(self.num_components))
+
+    def fit(self, sample: WeightedPoints, rng: np.random.Generator, start: Array | None) -> GaussianMixture:
+        """To points in white coordinates, from these responsibilities."""
+        return fit_mixture(sample, self.num_components, rng, tied=self.tied, start=start)
+
+    def as_clusters(self, density: WarpedMixture) -> WarpedMixture:
+        """A density of this kind, whose components may be doubled."""
+        return density
+
+
+_ONE = Clusters(1, tied=False)
+
+
+@dataclass(frozen=True)
+class Shells:
+    """Gaussians around one mean, of different widths."""
+
+    @property
+    def penalty(self) -> float:
+        """In nats per point."""
+        return _SHELLS_PENALTY
+
+    def fit(self, sample: WeightedPoints, rng: np.random.Generator, start: Array | None) -> GaussianMixture:
+        """To points in white coordinates; there is nothing to start from."""
+        return fit_shells(sample)
+
+    def as_clusters(self, density: WarpedMixture) -> WarpedMixture:
+        """One Gaussian in place of all shells."""
+        mixture = density.mixture
+        return WarpedMixture(density.warp, GaussianMixture([Gaussian(mixture.mean, cov=mixture.cov)]))
 
 
 @dataclass(frozen=True)
 class Shape:
-    """What is chosen: whether the map is curved and how firmly straight, the mixture's size and freedom."""
+    """What is chosen: whether the map is curved and how firmly straight, and the kind of mixture behind it."""
 
     curved: bool
     pseudo: float
-    num_components: int
-    tied: bool
+    kind: Clusters | Shells
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +88,7 @@ def choose(sample: WeightedPoints, rng: np.random.Generator, previous: Fitted | 
     """The shape that predicts a held-out third best, fitted to all.
 
     It is straight or curved, and has one component, or half, as many or twice as many as before, with covariances of
-    their own or one for all.
+    their own or one for all, or shells around one mean.
 
     Examples
     --------
@@ -59,11 +104,11 @@ def choose(sample: WeightedPoints, rng: np.random.Generator, previous: Fitted | 
     training, test = sample.part(kept, 2 / 3), sample.part(held_out, 1 / 3)
     best, best_score = None, -np.inf
     for warp, curved, pseudo in _warps(training, test, rng):
-        for number, tied, start in _mixtures(training, None if previous is None else previous.density):
-            density = _behind(warp, training, number, tied, start, rng)
-            score = _score(density, test) - _PENALTY * np.log(number)
+        for kind, start in _kinds(training, previous):
+            density = _behind(warp, training, kind, start, rng)
+            score = _score(density, test) - kind.penalty
             if best is None or score > best_score:
-                best, best_score = Fitted(Shape(curved, pseudo, number, tied), density), score
+                best, best_score = Fitted(Shape(curved, pseudo, kind), density), score
     if best is None:
         raise ValueError("expected weighted points to fit to")
     return _refitted(sample, best, rng)
@@ -76,20 +121,20 @@ def refit(sample: WeightedPoints, previous: Fitted, rng: np.random.Generator) ->
 
 def joined(previous: Fitted, sample: WeightedPoints, share: float, rng: np.random.Generator) -> Fitted:
     """The same mixture with one more component, fitted to the sample, that has this share of the mass."""
-    density, shape = previous.density, previous.shape
+    density = previous.density
     white = WeightedPoints(density.warp.forward(sample.points)[0], sample.weights, sample.size)
     components = [*density.mixture.components, *fit_mixture(white, 1, rng).components]
     share = float(np.clip(share, 1e-6, 1 - 1e-6))
     mixture = GaussianMixture(components, np.append((1 - share) * density.mixture.weights, share))
-    more = replace(shape, num_components=len(components), tied=False)
-    return Fitted(more, WarpedMixture(density.warp, mixture))
+    shape = replace(previous.shape, kind=Clusters(len(components), tied=False))
+    return Fitted(shape, WarpedMixture(density.warp, mixture))
 
 
 def _refitted(sample: WeightedPoints, previous: Fitted, rng: np.random.Generator) -> Fitted:
     shape = previous.shape
     warp = fit_warp(sample, curved=shape.curved, pseudo=shape.pseudo)
     start = previous.density.responsibilities(sample.points)
-    return Fitted(shape, _behind(warp, sample, shape.num_components, shape.tied, start, rng))
+    return Fitted(shape, _behind(warp, sample, shape.kind, start, rng))
 
 
 def _score(density: WarpedMixture, test: WeightedPoints) -> float:
@@ -97,10 +142,10 @@ def _score(density: WarpedMixture, test: WeightedPoints) -> float:
 
 
 def _behind(
-    warp: Warp, sample: WeightedPoints, number: int, tied: bool, start: Array | None, rng: np.random.Generator
+    warp: Warp, sample: WeightedPoints, kind: Clusters | Shells, start: Array | None, rng: np.random.Generator
 ) -> WarpedMixture:
     white = WeightedPoints(warp.forward(sample.points)[0], sample.weights, sample.size)
-    return WarpedMixture(warp, fit_mixture(white, number, rng, tied=tied, start=start))
+    return WarpedMixture(warp, kind.fit(white, rng, start))
 
 
 def _warps(
@@ -111,7 +156,7 @@ def _warps(
         (fit_warp(training, curved=False, pseudo=pseudo), False, pseudo)
         for pseudo in (0.5, 0.5 * training.points.shape[1])
     ]
-    best = max(straight, key=lambda each: _score(_behind(each[0], training, 1, False, None, rng), test))
+    best = max(straight, key=lambda each: _score(_behind(each[0], training, _ONE, None, rng), test))
     yield best
     if training.points.shape[1] > _MOST_CURVED:
         return
@@ -120,20 +165,24 @@ def _warps(
         yield curved, True, best[2]
 
 
-def _mixtures(sample: WeightedPoints, previous: WarpedMixture | None) -> Iterator[tuple[int, bool, Array | None]]:
-    """Number of components, tied or not, and where to start; only what so few points can tell apart."""
-    now = 1 if previous is None else previous.num_components
-    yield 1, False, None
+def _kinds(sample: WeightedPoints, previous: Fitted | None) -> Iterator[tuple[Clusters | Shells, Array | None]]:
+    """Mixtures, and the responsibilities to start from; only what so few points can tell apart."""
+    before = None if previous is None else previous.shape.kind.as_clusters(previous.density)
+    now = 1 if before is None else before.num_components
+    yield _ONE, None
+    if sample.points.shape[1] > _THICK:
+        yield Shells(), None
     for number in sorted({max(1, now // 2), now, 2 * now} - {1}):
         for tied in (False, True):
             enough = sample.size / number >= (0.5 if tied else 1.0) * sample.points.shape[1] + 3
             if not enough or number > _MAX_COMPONENTS:
                 continue
-            yield number, tied, None
-            if previous is not None and not tied and number == now:
-                yield number, tied, previous.responsibilities(sample.points)
-            if previous is not None and not tied and number == 2 * now:
-                yield number, tied, _doubled(previous, sample.points)
+            kind = Clusters(number, tied)
+            yield kind, None
+            if before is not None and not tied and number == now:
+                yield kind, before.responsibilities(sample.points)
+            if before is not None and not tied and number == 2 * now:
+                yield kind, _doubled(before, sample.points)
 
 
 def _doubled(previous: WarpedMixture, points: Array) -> Array:
