@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import steinbox as sb
-from steinbox.proposals.choice import choose, refit
+from steinbox.proposals.choice import Clusters, Shells, choose, refit
 from steinbox.proposals.mixture_fit import WeightedPoints, fit_mixture
 from steinbox.proposals.quadratic import quadratic_proposal
+from steinbox.proposals.shell_fit import fit_shells
 from steinbox.proposals.warp_fit import fit_warp
 
 COV = np.array([[2.0, 1.2], [1.2, 1.0]])
@@ -55,6 +56,51 @@ def test_few_points_make_a_wide_and_simple_mixture(rng):
         plain.append(sb.Gaussian(points.mean(axis=0), cov=np.cov(points.T)).log_prob(new).mean())
     assert np.mean(ours) > np.mean(plain) + 1
     assert np.mean(ours) > target.log_prob(target.sample(1000, rng)).mean() - 3
+
+
+def test_shells_explain_a_student_t_in_many_dimensions(rng):
+    """Over six seeds 0.04 to 0.26 nats from the truth, where one Gaussian is 5 to 7."""
+    target = sb.targets.StudentT(30, dof=4.0)
+    points, new = target.sample(1500, rng), target.sample(3000, rng)
+    assert (fit_shells(equal(points)).log_prob(new) - target.log_prob(new)).mean() > -0.4
+    assert (fit_mixture(equal(points), 1, rng).log_prob(new) - target.log_prob(new)).mean() < -4
+
+
+def test_shells_have_one_centre_and_widths_in_equal_ratios(rng):
+    fitted = fit_shells(equal(sb.targets.StudentT(12, dof=3.0).sample(1000, rng)))
+    stds = np.array([np.sqrt(np.diag(component.cov)) for component in fitted.components])
+    assert all(np.array_equal(component.mean, fitted.components[0].mean) for component in fitted.components)
+    ratios = stds[1:] / stds[:-1]
+    np.testing.assert_allclose(ratios, ratios[0, 0], rtol=1e-10)
+    assert fitted.weights.min() > 0.01, "every shell is drawn from"
+
+
+def test_weights_turn_shells_into_those_of_another_distribution(rng):
+    """Weighted draws of a wide Student t are one of half the width. Without the weights: twice as wide."""
+    wide, target = sb.targets.StudentT(12, dof=3.0), sb.Gaussian(np.full(12, 0.5), std=1.0)
+    points = 1.5 * wide.sample(40_000, rng)
+    log_weights = target.log_prob(points) - wide.log_prob(points / 1.5)
+    weights = np.exp(log_weights - log_weights.max())
+    weights /= weights.sum()
+    fitted = fit_shells(WeightedPoints(points, weights, 1 / (weights**2).sum()))
+    np.testing.assert_allclose(fitted.components[0].mean, 0.5, atol=0.15)
+    new = target.sample(2000, rng)
+    assert (fitted.log_prob(new) - target.log_prob(new)).mean() > -0.3
+
+
+def test_shells_are_chosen_for_heavy_tails_in_many_dimensions_only(rng):
+    heavy, light, few = sb.targets.StudentT(20, dof=4.0), sb.Gaussian(np.zeros(20), std=1.0), sb.targets.StudentT(8)
+    kinds = [choose(equal(target.sample(900, rng)), rng).shape.kind for target in (heavy, light, few)]
+    assert [type(kind) for kind in kinds] == [Shells, Clusters, Clusters]
+
+
+def test_after_shells_clusters_are_tried_as_after_one_gaussian(rng):
+    """Two modes that were far apart enough to be taken for heavy tails at first."""
+    shells = choose(equal(sb.targets.StudentT(12, dof=3.0).sample(500, rng)), rng)
+    modes = sb.targets.separated_modes(12, distance=8.0, share=0.5)
+    again = choose(equal(modes.sample(600, rng)), rng, shells)
+    assert isinstance(shells.shape.kind, Shells)
+    assert again.shape.kind.num_components == again.density.num_components == 2
 
 
 def test_tied_components_share_a_covariance(rng):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from steinbox.archive_sampler.state import ArchiveState
+from steinbox.archive_sampler.state import ArchiveState, Walk
 from steinbox.discrepancies.mmd import mmd
 from steinbox.initial import Initial
 from steinbox.pareto import pareto_smoothed
@@ -34,9 +34,9 @@ def answer(state: ArchiveState, initial: Initial) -> Draws:
     """Points of the archive, or of the chains if these have been where the archive has not."""
     log_weights, shape = pareto_smoothed(state.ledger.log_weights)
     points, log_prob, weights = state.ledger.points, state.ledger.log_prob, normalize(log_weights)
-    news = _news(state, initial)
-    if state.walk is not None and news > _MANY:
-        points, log_prob = state.walk.points, state.walk.log_prob
+    believed = _believed_chains(state, initial)
+    if believed is not None:
+        points, log_prob = believed.points, believed.log_prob
         weights = np.full(len(points), 1 / len(points))
     if state.polish is not None and _is_polished(state):
         particles, particles_log_prob = state.polish.points, state.polish.log_prob
@@ -52,7 +52,7 @@ def answer(state: ArchiveState, initial: Initial) -> Draws:
         effective_sample_size=state.effective_size,
         pareto_shape=shape,
         mixture=None if state.fitted is None else state.fitted.density,
-        doubts=tuple(_doubts(state, initial, shape, news)),
+        doubts=tuple(_doubts(state, initial, shape, believed)),
     )
     equal = np.full(len(particles), 1 / len(particles))
     return Draws(particles, equal, particles_log_prob, pool)
@@ -70,13 +70,23 @@ def _spread(weights: Array, num_particles: int) -> Array:
     return normalize(temper(log_weights, min(_FEW * num_particles, 0.5 * num_inside)) * log_weights)
 
 
-def _news(state: ArchiveState, initial: Initial) -> float:
-    """Which part of the chains' last points is much denser than all proposals together knew."""
-    if state.walk is None or not len(state.walk.points):
-        return 0.0
+def _believed_chains(state: ArchiveState, initial: Initial) -> Walk | None:
+    """The chains, if there are any and they know better: the archive is poor, or they are where it has not been.
+
+    They are there if many of their last points are much denser than all proposals together knew.
+    """
+    walk = state.walk
+    if walk is None or not len(walk.points):
+        return None
     recent = slice(-4 * state.num_particles, None)
-    known = state.ledger.log_density(state.walk.points[recent], initial) - np.log(len(state.ledger))
-    return float((state.walk.log_prob[recent] - state.log_evidence - known > _NEWS).mean())
+    known = state.ledger.log_density(walk.points[recent], initial) - np.log(len(state.ledger))
+    is_news = walk.log_prob[recent] - state.log_evidence - known > _NEWS
+    return walk if _is_poor(state) or is_news.mean() > _MANY else None
+
+
+def _is_poor(state: ArchiveState) -> bool:
+    """Whether the weighted points are worth too little."""
+    return bool(state.effective_size < _TOO_FEW * state.num_particles or state.tempering < _UNEVEN)
 
 
 def _moved(state: ArchiveState, share: float, initial: Initial) -> tuple[float, float]:
@@ -99,15 +109,15 @@ def _moved(state: ArchiveState, share: float, initial: Initial) -> tuple[float, 
     return mmd(then / scale, now / scale), float(allowed)
 
 
-def _doubts(state: ArchiveState, initial: Initial, shape: float, news: float) -> Iterator[str]:
-    if state.walk is not None and news > _MANY:
+def _doubts(state: ArchiveState, initial: Initial, shape: float, believed: Walk | None) -> Iterator[str]:
+    if believed is not None:
         yield (
             f"No mixture could follow the target. The particles are of Markov chains that made "
-            f"{state.walk.chains.iteration - 1} steps from the initial distribution, which they may remember."
+            f"{believed.chains.iteration - 1} steps from the initial distribution, which they may remember."
         )
         return
     is_polished = _is_polished(state)  # then the particles do not depend on the weights
-    if not is_polished and (state.effective_size < _TOO_FEW * state.num_particles or state.tempering < _UNEVEN):
+    if not is_polished and _is_poor(state):
         yield (
             f"The {len(state.ledger):,} evaluations amount to only {state.effective_size:.0f} independent draws; the "
             "particles should not be trusted. Pay more evaluations, start closer to the target, or give its bounds."

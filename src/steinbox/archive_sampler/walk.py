@@ -22,9 +22,9 @@ _CHAINS = KHMC()
 def ought_to_walk(state: ArchiveState) -> bool:
     """Whether half of the budget is spent, and the mixture does not follow the target.
 
-    It does not if the weights are uneven still and it is not on its way any more, or if the points have lost their
-    worth more than once, to points that are much heavier than all before. Chains must be able to make some steps, too.
-    What a search has just found, the mixture needs time to take up.
+    It does not if the weights are uneven still and it is not on its way any more or would not arrive in time, or if the
+    points have lost their worth more than once, to points that are much heavier than all before. Chains must be able to
+    make some steps, too. What a search has just found, the mixture needs time to take up.
     """
     left = state.max_evals - state.num_evals
     if left > 0.5 * state.max_evals or left < _FEWEST_STEPS * state.num_particles:
@@ -32,10 +32,18 @@ def ought_to_walk(state: ArchiveState) -> bool:
     num_since = len(state.ledger) - state.search.found_at
     if state.search.is_on or num_since < _PATIENCE * state.max_evals:
         return False
-    now = max(each.tempering for each in state.path)
-    before = max(each.tempering for each in state.path if each.num_points <= state.path_at(0.5).num_points)
-    is_stuck = state.tempering < _UNEVEN and now < _ON_THE_WAY * before
+    is_stuck = state.tempering < _UNEVEN and not _is_on_its_way(state)
     return is_stuck or _num_collapses(state) > _MOST_COLLAPSES
+
+
+def _is_on_its_way(state: ArchiveState) -> bool:
+    """Whether the power has grown since there were half as many points, and will be large enough if it goes on so."""
+    half = state.path_at(0.5)
+    now = max(each.tempering for each in state.path)
+    before = max(each.tempering for each in state.path if each.num_points <= half.num_points)
+    rate = np.log(now / before) / np.log(len(state.ledger) / half.num_points)
+    foretold = now * (state.max_evals / len(state.ledger)) ** rate
+    return bool(now > _ON_THE_WAY * before and foretold > _UNEVEN)
 
 
 def _num_collapses(state: ArchiveState) -> int:
