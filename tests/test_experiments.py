@@ -316,3 +316,17 @@ def test_the_summary_has_a_line_for_every_method():
     assert head[:3] == ["method", "setting", "seeds"]
     assert [line[0] for line in rest].count("SMC") == 2  # with two budgets
     assert ["KAMH", "burn-in 6", "2", "12", "1,200"] in [line[:5] for line in rest]
+
+
+def test_chains_with_several_burn_ins_are_shown_and_compared_each():
+    experiment = EXPERIMENTS["gp-glass"]
+    table = made_up(experiment, AS_CLAIMED["gp-glass"])
+    short = [replace(row, setting="burn-in 1", value=10 * row.value) for row in table if row.method in ("KAMH", "KHMC")]
+    table = Table([*table, *short])
+    chains = [line[:2] for line in experiment.summary(table) if line[0] in ("KAMH", "KHMC")]
+    assert chains == [[name, setting] for name in ("KAMH", "KHMC") for setting in ("burn-in 2", "burn-in 1")]
+    settings = [finding.setting for finding in experiment.claims(table)[0].findings]
+    assert "kernel curve against KAMH" in settings
+    assert "kernel curve against KAMH, burn-in 1" in settings
+    labels = [drawn.get_label() for drawn in experiment.plot(table).axes[0].lines]
+    assert {"KHMC", "KHMC, burn-in 1"} <= set(labels)

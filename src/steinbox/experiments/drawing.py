@@ -44,7 +44,8 @@ def line(axes: Axes, rows: Table, along: str, label: str) -> None:
         return
     x, mean, spread = rows.curve(along)
     method, _, setting = label.partition(", ")
-    look: dict[str, Any] = {"color": colour(method), "linestyle": _STYLES.get(setting, "-"), "linewidth": 1.3}
+    style = ":" if setting.startswith("burn-in") else _STYLES.get(setting, "-")
+    look: dict[str, Any] = {"color": colour(method), "linestyle": style, "linewidth": 1.3}
     (drawn,) = axes.plot(x, mean, marker="." if len(x) > 1 else "o", label=label, **look)
     axes.fill_between(x, mean - spread, mean + spread, color=drawn.get_color(), alpha=0.12, linewidth=0)
 

@@ -26,6 +26,11 @@ class Curve(NamedTuple):
     setting: str
     label: str = ""
 
+    @property
+    def name(self) -> str:
+        """In legends and sentences."""
+        return self.label or self.method
+
 
 def final(table: Table, curve: Curve, size: int, metric: str = "mmd2") -> Seeds:
     """Log10 of the metric at the end of the runs with this many particles, by seed; of the longest if they differ."""
@@ -57,7 +62,7 @@ def four_panels(table: Table, curves: Sequence[Curve], size: int) -> Figure:
     for axes, letter, (metric, name) in zip(panels[1:], "bcd", _METRICS.items(), strict=True):
         for curve in (*curves, Curve(EXACT, "")):
             rows = table.where(method=curve.method, setting=curve.setting, metric=metric).last()
-            line(axes, rows, "size", curve.label or curve.method)
+            line(axes, rows, "size", curve.name)
         finish(axes, f"({letter}) {name}", "particles n", name, logarithmic=True)
         sizes = sorted({row.size for row in table})
         axes.set_xticks(sizes, [str(each) for each in sizes])
@@ -83,7 +88,7 @@ def convergence(axes: Axes, table: Table, curves: Sequence[Curve], size: int, al
     watched = table.where(metric="mmd2", size=size)
     for curve in curves:
         rows = watched.where(method=curve.method, setting=curve.setting)
-        line(axes, rows, along, curve.label or curve.method)
+        line(axes, rows, along, curve.name)
     level(axes, watched.where(method=EXACT), EXACT)
 
 

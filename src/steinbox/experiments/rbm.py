@@ -99,13 +99,17 @@ def by_budget(method: str) -> Sampler:
 
 
 def curves_of(table: Table) -> list[Curve]:
-    """The methods, the chains with the burn-in they had."""
-    burn_ins = {row.method: row.setting for row in table if row.method in _CHAINS}
+    """The methods; the chains with every burn-in they had, of which the longest need not be named."""
     return [
         Curve(KERNEL_CURVE, PAPER),
-        *[Curve(method, setting) for method, setting in burn_ins.items()],
+        *[curve for method in _CHAINS for curve in _with_burn_in(table.where(method=method), method)],
         *[Curve(method, OURS) for method in (INTERPOLANT, SMC, DEFAULT)],
     ]
+
+
+def _with_burn_in(table: Table, method: str) -> list[Curve]:
+    settings = sorted({row.setting for row in table}, key=lambda setting: -int(setting.split()[-1]))
+    return [Curve(method, setting, f"{method}, {setting}" if rank else "") for rank, setting in enumerate(settings)]
 
 
 def largest_size(table: Table) -> int:
@@ -142,7 +146,9 @@ def claims(table: Table) -> list[Claim]:
     def compared(metric: str, others: list[Curve]) -> tuple[Finding, ...]:
         return tuple(
             below(
-                f"{name} against {other.method}", final(table, curve, size, metric), final(table, other, size, metric)
+                f"{name} against {other.name}",
+                final(table, curve, size, metric),
+                final(table, other, size, metric),
             )
             for name, curve in ours.items()
             for other in others
@@ -168,7 +174,7 @@ def converges_fastest(table: Table, ours: dict[str, Curve], others: list[Curve],
             f"AGF-SVGD converges fastest, the chains' burn-in given away ({when})",
             source,
             tuple(
-                below(f"{name} against {other.method}", look(curve), look(other))
+                below(f"{name} against {other.name}", look(curve), look(other))
                 for name, curve in ours.items()
                 for other in others
             ),
