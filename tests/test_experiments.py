@@ -21,7 +21,7 @@ from steinbox.experiments.ground_truth import LongChains, LongJumps
 from steinbox.experiments.hybrid import Hybrid
 from steinbox.experiments.measures import ReferenceDraws, SphericalMixture
 from steinbox.experiments.reproduce import configured, reproduce
-from steinbox.experiments.trajectory import checkpoints
+from steinbox.experiments.trajectory import checkpoints, trajectory
 
 GAUSSIAN = EXPERIMENTS["gaussian"]
 FAST = ["gaussian", "gmm", "rbm"]
@@ -102,6 +102,47 @@ def test_a_killed_run_goes_on(tmp_path):
     config = GAUSSIAN.sizes["miniature"]
     assert 3 <= len(Table.read(path).tasks) < len(GAUSSIAN.tasks(config))
     assert run(GAUSSIAN, config, tmp_path).tasks == set(GAUSSIAN.tasks(config))
+
+
+CHAINS = Task("KAMH", "burn-in 5", 20, 30, 0)
+
+
+def watched(log_prob, keep=None, measure=lambda points, weights: {"mmd2": float(points.std())}):
+    method, initial = sb.baselines.KAMH(num_iterations=35), sb.Gaussian([0.0, 0.0], std=2.0)
+    rows = trajectory(CHAINS, method, log_prob, initial, measure, burn_in=5, keep=keep)
+    return [replace(row, seconds=0.0, value=float(f"{row.value:.5g}")) for row in rows]
+
+
+def stopped_at(number):
+    """A normal log-density that somebody interrupts at one of its calls."""
+    calls = iter(range(number))
+
+    def log_prob(x):
+        if next(calls, None) is None:
+            raise KeyboardInterrupt
+        return -0.5 * (x**2).sum(axis=1)
+
+    return log_prob
+
+
+@pytest.mark.parametrize("number", [3, 12, 30])
+def test_half_a_run_is_not_counted_and_goes_on_where_it_is_kept(tmp_path, monkeypatch, number):
+    monkeypatch.setattr("steinbox.experiments.trajectory._SECONDS", 0.0)
+    whole = watched(stopped_at(10_000))
+    with pytest.raises(KeyboardInterrupt):
+        watched(stopped_at(number))
+    keep = tmp_path / "chains-1.run"
+    with pytest.raises(KeyboardInterrupt):
+        watched(stopped_at(number), keep)
+    assert keep.exists()
+    calls = 36 - number + 3  # what is left, and a few to know the function again
+    assert watched(stopped_at(calls), keep) == whole
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_that_cannot_be_measured_is_not_counted():
+    with pytest.raises(RuntimeError, match="could not be measured"):
+        watched(stopped_at(10_000), measure=lambda points, weights: {}["mmd2"])
 
 
 def test_the_command_runs_and_tells_the_verdicts(tmp_path, monkeypatch):

@@ -122,9 +122,16 @@ def measure(config: Config, task: Task, folder: Path) -> list[Row]:
         return trajectory(
             task, by_budget(task.method), target.log_prob, initial, measured, watch=False, max_evals=budget
         )
-    method = chains(task, config.burn_in) if task.method in _CHAINS else sampler(task, initial)
-    num_burn_in = config.burn_in if task.method in _CHAINS else 0
-    return trajectory(task, method, target.log_prob, initial, measured, burn_in=num_burn_in)
+    if task.method in _CHAINS:
+        method, keep = chains(task, config.burn_in), _unfinished(config, task, folder)
+        return trajectory(task, method, target.log_prob, initial, measured, burn_in=config.burn_in, keep=keep)
+    return trajectory(task, sampler(task, initial), target.log_prob, initial, measured)
+
+
+def _unfinished(config: Config, task: Task, folder: Path) -> Path:
+    """Where chains are kept until they have ended: with the whole burn-in that takes hours."""
+    path = reference_path(config, folder)
+    return path.with_name(f"{path.stem}-{task.method}-{config.burn_in}-{task.num_iterations}-{task.seed}.run")
 
 
 def _of_draws(task: Task, draws: Array) -> list[Row]:

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
 
-from steinbox.experiments.table import Row, Task
+from steinbox.checkpoint import Checkpoint
+from steinbox.experiments.table import Row, Table, Task
 from steinbox.loop import Iteration
 from steinbox.sample import sample
 from steinbox.samplers import Sampler
+from steinbox.status import Status
 from steinbox.types import Array, IntegerArray
 
 Measure: TypeAlias = Callable[[Array, Array], Mapping[str, float]]
 """Metrics of points and their weights."""
+
+_SECONDS = 60.0  # between two writings of a long run
 
 
 def checkpoints(num_iterations: int, num_points: int = 14) -> IntegerArray:
@@ -41,13 +46,16 @@ def trajectory(
     burn_in: int = 0,
     sizes: Sequence[int] = (),
     max_evals: int | None = None,
+    keep: Path | None = None,
 ) -> list[Row]:
     """All metrics at the end of a run and, if it is to be watched, the first one at the checkpoints on the way.
 
     Iterations are counted from the end of the burn-in. The first ``sizes`` particles are measured by themselves at the
-    end: once a proposal is learned, chains do not know of each other.
+    end: once a proposal is learned, chains do not know of each other. A long run is kept in the file ``keep`` until it
+    is finished: if it is killed it goes on from there, and its seconds are counted from then.
     """
-    camera = _Camera(task, measure, burn_in, watch)
+    seen_before = None if keep is None else keep.with_suffix(".seen")
+    camera = _Camera(task, measure, burn_in, watch, seen_before)
     result = sample(
         log_prob,
         initial,
@@ -59,7 +67,12 @@ def trajectory(
         progress=False,
         callback=camera,
         max_evals=max_evals,
+        checkpoint=None if keep is None else Checkpoint(keep, seconds=_SECONDS),
     )
+    if result.status is Status.INTERRUPTED:  # else half a run would count as one
+        raise KeyboardInterrupt
+    if result.status is Status.CALLBACK_FAILED:
+        raise RuntimeError(f"{task} could not be measured: {' '.join(result.warnings)}")
     last = camera.seconds()
     iteration = task.num_iterations
     rows = [row for row in camera.rows if row.iteration < iteration]
@@ -67,6 +80,9 @@ def trajectory(
         weights = result.weights[:size] if size < task.num_particles else result.weights
         points = result.particles[: len(weights)]
         rows += seen(task, size, iteration, result.num_evals, last, measure(points, weights / weights.sum()))
+    if keep is not None:
+        for each in keep.parent.glob(f"{keep.stem}.*"):
+            each.unlink()
     return rows
 
 
@@ -95,10 +111,11 @@ def seen(
 class _Camera:
     """A callback that measures the particles at the checkpoints, and knows what the run took without that."""
 
-    def __init__(self, task: Task, measure: Measure, burn_in: int, watch: bool) -> None:
-        self.task, self.measure, self.burn_in = task, measure, burn_in
-        self.checkpoints = set(checkpoints(task.num_iterations).tolist()) if watch else set()
-        self.rows: list[Row] = []
+    def __init__(self, task: Task, measure: Measure, burn_in: int, watch: bool, path: Path | None) -> None:
+        self.task, self.measure, self.burn_in, self.path = task, measure, burn_in, path
+        self.rows: list[Row] = [] if path is None else list(Table.read(path))
+        wanted = set(checkpoints(task.num_iterations).tolist()) if watch else set()
+        self.checkpoints = wanted - {row.iteration for row in self.rows}
         self.start, self.spent = time.perf_counter(), 0.0
 
     def seconds(self) -> float:
@@ -112,4 +129,6 @@ class _Camera:
         draws = iteration.draws
         first = dict([next(iter(self.measure(draws.particles, draws.weights).items()))])
         self.rows += seen(self.task, self.task.num_particles, number, iteration.num_evals, seconds, first)
+        if self.path is not None:
+            Table(self.rows).write(self.path)
         self.spent += time.perf_counter() - pause
