@@ -147,6 +147,7 @@ VARIANTS: dict[str, Exchange] = {
     ),
     "straight maps only": exchanged(choice, "_MOST_CURVED", 0),
     "one component only": exchanged(choice, "_MAX_COMPONENTS", 1),
+    "no shells": exchanged(choice, "_THICK", np.inf),
     "no quadratic jump": exchanged(sampler, "quadratic_proposal", lambda *_: None),
     "no search for missed mass": exchanged(sampler, "is_searched_out", lambda _: True),
     "no chains": exchanged(sampler, "ought_to_walk", lambda _: False),

@@ -46,12 +46,13 @@ class ArchiveSampler:
     .. math:: w_i = p(x_i) \Big/ \sum_j n_j q_j(x_i)
 
     over all proposals :math:`q_j` used so far. While the weights are uneven they are tempered, :math:`w^a`, to an
-    effective sample size that can teach a mixture of Gaussians behind a triangular map. The next points are
-    quasi-random draws of it and, while :math:`a < 1`, of a Gaussian from a quadratic fitted to all log-densities. Up
-    to a fifth of the budget searches for mass that the mixture has missed. If the mixture cannot follow the target,
-    half of the budget goes to Markov chains from the initial distribution. At the end the weights are Pareto-smoothed,
-    and :func:`~steinbox.select` chooses the particles. If the points are worth few independent draws but a regression
-    of all log-densities is accurate, they are chosen from points that it weighs, and only they are evaluated.
+    effective sample size that can teach a mixture of Gaussians behind a triangular map: clusters, or shells around one
+    mean where tails are heavy. The next points are quasi-random draws of it and, while :math:`a < 1`, of a Gaussian
+    from a quadratic fitted to all log-densities. Up to a fifth of the budget searches for mass that the mixture has
+    missed. If the mixture cannot follow the target, half of the budget goes to Markov chains from the initial
+    distribution. At the end the weights are Pareto-smoothed, and :func:`~steinbox.select` chooses the particles. If the
+    points are worth few independent draws but a regression of all log-densities is accurate, they are chosen from
+    points that it weighs, and only they are evaluated.
 
     ``result.trace`` has, after each batch, what is drawn next (``decision``), the power a (``tempering``), the
     effective sample size of the untempered weights, the number of components of the mixture and the log-evidence.

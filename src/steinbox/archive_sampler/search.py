@@ -31,8 +31,8 @@ _EVEN = 0.7  # weights that need not be tempered to a smaller power tell what ma
 _NEGLIGIBLE = 0.01  # a share of all weight
 _APART = 2.0  # times as far from a denser surprise as points usually are from each other: another cluster
 _MOST_CLUSTERED = 300  # surprises, the densest
-_NEW = 0.45  # of a batch must be surprises, or the trail leads back to where the mixture is
-_GREAT = 6.5  # nats: and they must be greater than this, on average
+_NEW = 0.45  # of a batch should be surprises, or the trail leads back to where the mixture is
+_GREAT = 6.5  # nats: surprises must be greater than this, on average
 _LONGEST = 25  # batches: a trail must climb so fast that it would arrive by then
 _MOST_IN_VAIN = 3  # trails in a row that led nowhere
 _MOST_SCANS = 2
@@ -158,10 +158,11 @@ def _judged(state: ArchiveState, trail: Trail, left: int, rng: np.random.Generat
     rows = np.concatenate([trail.rows, np.arange(trail.start, len(ledger))])
     rows = rows[surprises[rows] > _SURPRISE]
     lead = _lead(ledger, rows, rng)
-    if lead is None or (len(trail.heights) > 1 and _leads_back(state, surprises, lead.mean(surprises[rows]))):
+    if lead is None:
         return _ended(state, trail, state.search.num_in_vain + 1)
     heights, mass = (*trail.heights, lead.mean(ledger.log_prob[rows])), share(ledger, rows)
-    if mass < _NEGLIGIBLE and (lead.is_sure or not _climbs(ledger, heights)):
+    leads_back = len(trail.heights) > 1 and _leads_back(state, surprises, lead.mean(surprises[rows]))
+    if mass < _NEGLIGIBLE and (lead.is_sure or leads_back or not _climbs(ledger, heights)):
         return _ended(state, trail, state.search.num_in_vain + 1)
     is_last = mass >= _NEGLIGIBLE and min(left, room_to_search(state)) < _SMALLEST
     if (lead.is_sure and trail.is_sure) or is_last:
@@ -171,9 +172,9 @@ def _judged(state: ArchiveState, trail: Trail, left: int, rng: np.random.Generat
 
 
 def _leads_back(state: ArchiveState, surprises: Array, mean_surprise: float) -> bool:
-    """Whether the trail goes to where the mixture is: few of its last points are surprises, or none is a great one."""
-    num_new = int((surprises[-len(state.next.points) :] > _SURPRISE).sum())
-    return num_new < _NEW * len(state.next.points) or mean_surprise < _GREAT
+    """Whether the trail goes to where the mixture is: few of its last points are surprises, or all are small ones."""
+    is_new = surprises[-len(state.next.points) :] > _SURPRISE
+    return bool(is_new.mean() < _NEW or mean_surprise < _GREAT)
 
 
 def _climbs(ledger: Ledger, heights: tuple[float, ...]) -> bool:

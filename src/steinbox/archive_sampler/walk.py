@@ -38,10 +38,12 @@ def ought_to_walk(state: ArchiveState) -> bool:
 
 def _is_on_its_way(state: ArchiveState) -> bool:
     """Whether the power has grown since there were half as many points, and will be large enough if it goes on so."""
-    half = state.path_at(0.5)
-    now = max(each.tempering for each in state.path)
-    before = max(each.tempering for each in state.path if each.num_points <= half.num_points)
-    rate = np.log(now / before) / np.log(len(state.ledger) / half.num_points)
+    quarter, half = (state.path_at(share).num_points for share in (0.25, 0.5))
+    if not 0 < half < len(state.ledger):
+        return True  # there is nothing to compare with
+    now = max(each.tempering for each in state.path if each.num_points > half)
+    before = max(each.tempering for each in state.path if quarter <= each.num_points <= half)
+    rate = np.log(now / before) / np.log(len(state.ledger) / half)
     foretold = now * (state.max_evals / len(state.ledger)) ** rate
     return bool(now > _ON_THE_WAY * before and foretold > _UNEVEN)
 
