@@ -88,6 +88,14 @@ def test_weights_turn_shells_into_those_of_another_distribution(rng):
     assert (fitted.log_prob(new) - target.log_prob(new)).mean() > -0.3
 
 
+def test_points_without_weight_do_not_touch_the_shells(rng):
+    points, junk = sb.targets.StudentT(12, dof=3.0).sample(800, rng), 5 * rng.standard_normal((800, 12))
+    both = WeightedPoints(np.concatenate([points, junk]), np.repeat([1 / 800, 0.0], 800), 800)
+    ours, plain = fit_shells(both), fit_shells(equal(points))
+    np.testing.assert_allclose(ours.weights, plain.weights, rtol=1e-8)
+    np.testing.assert_allclose(ours.cov, plain.cov, rtol=1e-8, atol=1e-10)
+
+
 def test_shells_are_chosen_for_heavy_tails_in_many_dimensions_only(rng):
     heavy, light, few = sb.targets.StudentT(20, dof=4.0), sb.Gaussian(np.zeros(20), std=1.0), sb.targets.StudentT(8)
     kinds = [choose(equal(target.sample(900, rng)), rng).shape.kind for target in (heavy, light, few)]
