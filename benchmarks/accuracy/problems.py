@@ -1,7 +1,7 @@
 """The problems: a log-density, where to start, and exact draws to compare with.
 
 The archive sampler's parts and rules were chosen while looking at the groups "tuning" and "seen". Those of the group
-"test" were written when all was chosen, and nothing was changed after they had been run.
+"test" were written when all was chosen, and nothing was changed for their sake.
 
 The start is N(0, 9 I) with four exceptions: ``off_centre_modes10`` starts beyond one of its two modes, ``far_t8`` has
 its target moved instead, and ``half_normal10`` and ``exponential6`` start at N(1, I), because few draws of N(0, 9 I)

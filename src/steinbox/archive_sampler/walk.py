@@ -43,8 +43,8 @@ def _is_on_its_way(state: ArchiveState) -> bool:
         return True  # there is nothing to compare with
     now = max(each.tempering for each in state.path if each.num_points > half)
     before = max(each.tempering for each in state.path if quarter <= each.num_points <= half)
-    rate = np.log(now / before) / np.log(len(state.ledger) / half)
-    foretold = now * (state.max_evals / len(state.ledger)) ** rate
+    left = (state.max_evals - state.num_evals) / (len(state.ledger) - half)
+    foretold = now * (now / before) ** left
     return bool(now > _ON_THE_WAY * before and foretold > _UNEVEN)
 
 
