@@ -12,7 +12,7 @@ from steinbox.evaluate import Evaluation
 
 _FEWEST_STEPS = 25
 _UNEVEN = 0.8  # weights that must be tempered to a smaller power are far from even
-_ON_THE_WAY = 1.3  # the mixture is, if that power has grown by this factor since there were half as many points
+_ON_THE_WAY = 1.2  # the mixture is, if that power has grown by this factor since there were half as many points
 _COLLAPSED, _WORTH = 5.0, 0.5  # points that were worth half a draw per particle, and are worth so many times less
 _MOST_COLLAPSES = 1
 _PATIENCE = 0.05  # of the budget, for the mixture to take up what a search found
@@ -38,11 +38,11 @@ def ought_to_walk(state: ArchiveState) -> bool:
 
 def _is_on_its_way(state: ArchiveState) -> bool:
     """Whether the power has grown since there were half as many points, and will be large enough if it goes on so."""
-    quarter, half = (state.path_at(share).num_points for share in (0.25, 0.5))
+    half = state.path_at(0.5).num_points
     if not 0 < half < len(state.ledger):
         return True  # there is nothing to compare with
-    now = max(each.tempering for each in state.path if each.num_points > half)
-    before = max(each.tempering for each in state.path if quarter <= each.num_points <= half)
+    now = max(each.tempering for each in state.path)
+    before = max(each.tempering for each in state.path if each.num_points <= half)
     left = (state.max_evals - state.num_evals) / (len(state.ledger) - half)
     foretold = now * (now / before) ** left
     return bool(now > _ON_THE_WAY * before and foretold > _UNEVEN)
