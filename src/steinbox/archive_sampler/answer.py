@@ -72,9 +72,10 @@ def _spread(weights: Array, num_particles: int) -> Array:
 
 
 def _believed_chains(state: ArchiveState, initial: Initial) -> Walk | None:
-    """The chains, if there are any and they know better: the mixture is far from the target, or has not been where they are.
+    """The chains, if there are any and they know better than the archive.
 
-    They are there if many of their last points are much denser than all proposals together knew.
+    They do if its mixture is far from the target, or if many of their last points are much denser than all proposals
+    together knew.
     """
     walk = state.walk
     if walk is None or not len(walk.points):

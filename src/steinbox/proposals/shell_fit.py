@@ -36,9 +36,11 @@ def fit_shells(sample: WeightedPoints) -> GaussianMixture:
     Examples
     --------
     >>> import numpy as np
-    >>> points = np.random.default_rng(0).standard_t(3, size=(2000, 1)) * np.ones(10)
-    >>> len(fit_shells(WeightedPoints(points, np.full(2000, 1 / 2000), 2000)).components)
-    16
+    >>> from steinbox.targets import StudentT
+    >>> points = StudentT(30, dof=4.0).sample(1000, np.random.default_rng(0))
+    >>> fitted = fit_shells(WeightedPoints(points, np.full(1000, 1e-3), 1000))
+    >>> [round(float(component.cov[0, 0]), 1) for component in fitted.components[::4]]
+    [0.2, 0.9, 3.7, 15.5]
     """
     points, weights, dimension = sample.points, sample.weights, sample.points.shape[1]
     mean = weights @ points
