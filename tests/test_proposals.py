@@ -76,7 +76,7 @@ def test_shells_have_one_centre_and_widths_in_equal_ratios(rng):
 
 
 def test_weights_turn_shells_into_those_of_another_distribution(rng):
-    """Weighted draws of a wide Student t are one of half the width. Without the weights: twice as wide."""
+    """Weighted draws of a wide Student t are those of a Gaussian. Seen to fail without the weights."""
     wide, target = sb.targets.StudentT(12, dof=3.0), sb.Gaussian(np.full(12, 0.5), std=1.0)
     points = 1.5 * wide.sample(40_000, rng)
     log_weights = target.log_prob(points) - wide.log_prob(points / 1.5)

@@ -32,7 +32,7 @@ _HEAVY = 0.7  # a Pareto shape beyond which weights have practically no variance
 
 
 def answer(state: ArchiveState, initial: Initial) -> Draws:
-    """Points of the archive, or of the chains if these have been where the archive has not."""
+    """Points of the archive, or of the chains if these know better."""
     log_weights, shape = pareto_smoothed(state.ledger.log_weights)
     points, log_prob, weights = state.ledger.points, state.ledger.log_prob, normalize(log_weights)
     believed = _believed_chains(state, initial)
