@@ -1,10 +1,9 @@
 r"""Gaussian approximations of the posterior of latent values f under a prior N(0, K) and logistic likelihoods.
 
 Both have the form :math:`q(f) \propto N(f; 0, K)\, e^{\nu^\top f - \frac12 f^\top T f}` with a diagonal
-:math:`T \ge 0`, one "site" for every label. With :math:`S = T^{1/2}` and :math:`B = I + S K S`, whose eigenvalues are
-at least one,
+:math:`T > 0`, one "site" for every label. With :math:`M = K + T^{-1}`, which is far from singular where K is not,
 
-.. math:: \Sigma = (K^{-1} + T)^{-1} = S^{-1} (I - B^{-1}) S^{-1}, \qquad \mu = \Sigma \nu .
+.. math:: \Sigma = (K^{-1} + T)^{-1} = T^{-1} - T^{-1} M^{-1} T^{-1}, \qquad \mu = \Sigma \nu .
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from scipy.special import expit, log_expit
 from steinbox.types import Array
 
 _SMALLEST_SITE = 1e-6
+_CLOSE = 1e-2  # a step that promises less leaves the curvature as it is
 _NODES, _NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(20)
 _NODE_WEIGHTS = _NODE_WEIGHTS / _NODE_WEIGHTS.sum()
 
@@ -30,104 +30,114 @@ class ApproximationError(RuntimeError):
 class Sites:
     """A Gaussian approximation: site precisions and shifts, and what follows from them.
 
-    ``complement`` is I − B⁻¹, of which only the lower triangle is filled.
+    ``covariance`` is Σ, of which only the lower triangle is filled; the determinant is that of M T.
     """
 
     precision: Array
     shift: Array
     mean: Array
-    complement: Array
+    covariance: Array
     half_log_determinant: float
 
     @property
     def variances(self) -> Array:
         """The diagonal of the covariance."""
-        return np.asarray(np.diag(self.complement) / self.precision)
+        return np.diag(self.covariance)
 
-    def sample(self, noise: Array) -> Array:
-        """Draws (m, N) from standard normal noise (m, N)."""
-        root = _cholesky(self.complement.copy("F"))
-        standard = scipy.linalg.blas.dtrmm(1.0, root, noise.T, lower=1)
-        return np.asarray(self.mean + standard.T / np.sqrt(self.precision))
+    def deviations(self, noise: Array) -> Array:
+        """What draws (m, N) from standard normal noise (m, N) have beyond the mean."""
+        root = _cholesky(self.covariance.copy("F"))
+        return np.asarray(scipy.linalg.blas.dtrmm(1.0, root, noise.T, lower=1).T)
 
     def log_prior_ratio(self, f: Array) -> Array:
         r"""The logarithms of prior over approximation at the rows of ``f``, in which :math:`K^{-1}` cancels,
 
-        .. math:: \tfrac12 f^\top T f - \nu^\top f + \tfrac12 \mu^\top \nu - \tfrac12 \log|B| .
+        .. math:: \tfrac12 f^\top T f - \nu^\top f + \tfrac12 \mu^\top \nu - \tfrac12 \log|M T| .
         """
         constant = 0.5 * self.mean @ self.shift - self.half_log_determinant
         return np.asarray((f**2) @ (0.5 * self.precision) - f @ self.shift + constant)
 
 
 def with_sites(covariance: Array, precision: Array, shift: Array) -> Sites:
-    """The approximation with these sites, by one Cholesky decomposition and one inverse of B."""
-    root = np.sqrt(precision)
-    factor = _cholesky_of_b(covariance, root)
-    half_log_determinant = float(np.log(np.diag(factor)).sum())
-    complement, failure = scipy.linalg.lapack.dpotri(factor, lower=1, overwrite_c=1)
+    """The approximation with these sites, by one Cholesky decomposition and one inverse of M."""
+    factor = _cholesky_of_sum(covariance, precision)
+    half_log_determinant = float(np.log(np.diag(factor)).sum() + 0.5 * np.log(precision).sum())
+    posterior, failure = scipy.linalg.lapack.dpotri(factor, lower=1, overwrite_c=1)
     if failure:
-        raise ApproximationError("B could not be inverted")
-    np.negative(complement, out=complement)
-    complement[np.diag_indices_from(complement)] += 1.0
-    mean = scipy.linalg.blas.dsymv(1.0, complement, shift / root, lower=1) / root
-    return Sites(precision, shift, mean, complement, half_log_determinant)
+        raise ApproximationError("a Cholesky factor could not be inverted")
+    posterior /= -precision
+    posterior /= precision[:, None]
+    _diagonal(posterior)[:] += 1 / precision
+    mean = scipy.linalg.blas.dsymv(1.0, posterior, shift, lower=1)
+    return Sites(precision, shift, mean, posterior, half_log_determinant)
 
 
-def _cholesky_of_b(covariance: Array, root: Array) -> Array:
-    """The lower root of B = I + S K S."""
-    b = root[:, None] * covariance
-    b *= root
-    b[np.diag_indices_from(b)] += 1.0
-    return _cholesky(b.T)  # symmetric, and in the order that LAPACK works in without a copy
+def _cholesky_of_sum(covariance: Array, precision: Array) -> Array:
+    """The lower root of M."""
+    total = covariance.copy()
+    _diagonal(total)[:] += 1 / precision
+    return _cholesky(total.T)  # symmetric, and in the order that LAPACK works in without a copy
+
+
+def _diagonal(matrix: Array) -> Array:
+    """The diagonal, to be written to."""
+    return np.asarray(np.einsum("ii->i", matrix))
 
 
 @dataclass(frozen=True)
 class Laplace:
     """The Laplace approximation: the likelihood's curvature at the posterior's mode, by Newton's method.
 
+    Close to the mode the curvature hardly changes, and the last decomposition of M serves for the remaining steps.
+
     Parameters
     ----------
     tolerance : float
-        Newton's method ends when the log-posterior rises by less.
+        Newton's method ends with the step that promises to raise the log-posterior by less.
     max_steps : int
     """
 
-    tolerance: float = 1e-8
+    tolerance: float = 1e-12
     max_steps: int = 50
 
     def __call__(self, covariance: Array, labels: Array) -> Sites:
-        dual, objective = np.zeros(len(labels)), len(labels) * np.log(0.5)  # the dual is K⁻¹f, without an inverse of K
+        dual = f = np.zeros(len(labels))  # the dual is K⁻¹f, without an inverse of K
+        promise = np.inf
         for _ in range(self.max_steps):
-            newton = _newton_dual(covariance, *_curvature_sites(labels, covariance @ dual))
-            dual, rise = _line_search(covariance, labels, dual, newton, objective)
-            objective += rise
-            if rise < self.tolerance:
-                return with_sites(covariance, *_curvature_sites(labels, covariance @ dual))
+            slope = labels * expit(-labels * f)
+            if promise > _CLOSE:
+                factor = _cholesky_of_sum(covariance, _curvature(f))
+            uphill = slope - dual
+            dual_step = uphill - scipy.linalg.lapack.dpotrs(factor, covariance @ uphill, lower=1)[0]
+            f_step = covariance @ dual_step
+            promise = 0.5 * float(uphill @ f_step)
+            if promise < self.tolerance:
+                return _at_mode(covariance, labels, f + f_step)
+            length = _line_search(labels, dual, dual_step, f, f_step)
+            dual, f = dual + length * dual_step, f + length * f_step
         raise ApproximationError(f"Newton's method did not converge in {self.max_steps} steps")
 
 
-def _curvature_sites(labels: Array, f: Array) -> tuple[Array, Array]:
-    """Precisions and shifts of the sites that match the likelihood's slope and curvature at f."""
-    curvature = np.maximum(expit(f) * expit(-f), _SMALLEST_SITE)
-    return curvature, np.asarray(curvature * f + labels * expit(-labels * f))
+def _at_mode(covariance: Array, labels: Array, f: Array) -> Sites:
+    """The approximation whose sites match the likelihood's slope and curvature at f."""
+    curvature = _curvature(f)
+    return with_sites(covariance, curvature, curvature * f + labels * expit(-labels * f))
 
 
-def _newton_dual(covariance: Array, precision: Array, shift: Array) -> Array:
-    r"""The dual :math:`\nu - S B^{-1} S K \nu` of the mean of the approximation with these sites."""
-    root = np.sqrt(precision)
-    solved, _ = scipy.linalg.lapack.dpotrs(_cholesky_of_b(covariance, root), root * (covariance @ shift), lower=1)
-    return np.asarray(shift - root * solved)
+def _curvature(f: Array) -> Array:
+    """Of the negative log-likelihood: the precisions of the sites."""
+    return np.maximum(expit(f) * expit(-f), _SMALLEST_SITE)
 
 
-def _line_search(covariance: Array, labels: Array, dual: Array, newton: Array, objective: float) -> tuple[Array, float]:
-    """The Newton step, halved until the log-posterior does not fall, and by how much that rose."""
-    for length in 0.5 ** np.arange(12):
-        candidate = dual + length * (newton - dual)
-        f = covariance @ candidate
-        rise = float(log_expit(labels * f).sum() - 0.5 * f @ candidate) - objective
-        if rise >= 0:
-            return candidate, rise
-    return dual, 0.0
+def _line_search(labels: Array, dual: Array, dual_step: Array, f: Array, f_step: Array) -> float:
+    """The first of the lengths 1, 1/2, 1/4, ... with which the log-posterior does not fall."""
+
+    def log_posterior(length: float) -> float:
+        moved = f + length * f_step
+        return float(log_expit(labels * moved).sum() - 0.5 * moved @ (dual + length * dual_step))
+
+    before = log_posterior(0.0)
+    return next((length for length in 0.5 ** np.arange(12) if log_posterior(length) >= before), 0.0)
 
 
 @dataclass(frozen=True)

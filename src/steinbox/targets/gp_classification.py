@@ -112,9 +112,10 @@ class GPClassification:
 
     def covariance(self, theta: Array) -> Array:
         """The process's covariance at the features, with the ridge."""
-        distances = scipy.spatial.distance.pdist(self.features / np.exp(theta), "sqeuclidean")
-        covariance = scipy.spatial.distance.squareform(np.exp(-0.5 * distances), checks=False)
-        covariance[np.diag_indices_from(covariance)] = 1 + self.ridge
+        exponents = scipy.spatial.distance.pdist(self.features / np.exp(theta), "sqeuclidean")
+        exponents *= -0.5
+        covariance = scipy.spatial.distance.squareform(np.exp(exponents, out=exponents), checks=False)
+        np.fill_diagonal(covariance, 1 + self.ridge)
         return np.asarray(covariance)
 
     def _log_marginal(self, theta: Array, rng: np.random.Generator) -> tuple[float, float]:
@@ -136,5 +137,6 @@ class GPClassification:
         noise = self._common_noise
         if noise is None:
             noise = rng.standard_normal((self.num_samples // 2, len(self.labels)))
-        f = sites.sample(np.concatenate([noise, -noise]))
+        deviations = sites.deviations(noise)
+        f = np.concatenate([sites.mean + deviations, sites.mean - deviations])
         return np.asarray(log_expit(f * self.labels).sum(axis=1) + sites.log_prior_ratio(f))
