@@ -9,6 +9,7 @@ from sklearn.gaussian_process import GaussianProcessClassifier, kernels
 
 import steinbox as sb
 from steinbox.targets.gp_approximations import ApproximationError, tilted_moments, with_sites
+from steinbox.targets.gp_classification import log_likelihoods
 
 EP, LAPLACE = sb.targets.ExpectationPropagation(num_sweeps=100, tolerance=1e-9), sb.targets.Laplace()
 
@@ -122,6 +123,12 @@ def test_both_proposals_estimate_the_same_density(problem):
     ).estimate(theta)
     errors = np.hypot(by_ep.standard_error, by_laplace.standard_error)
     assert np.all(np.abs(by_ep.log_prob - by_laplace.log_prob) < 4 * errors)
+
+
+@pytest.mark.parametrize("num_labels", [1, 214, 1000, 2500])
+def test_likelihoods_as_products_are_the_sums_of_logarithms(rng, num_labels):
+    margins = rng.standard_normal((5, num_labels)) * np.array([0.0, 1e-9, 1.0, 100.0, 1e4])[:, None]
+    np.testing.assert_allclose(log_likelihoods(margins), log_expit(margins).sum(axis=1), rtol=1e-12, atol=1e-12)
 
 
 def test_the_reported_noise_is_the_noise(problem):

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 import scipy
-from scipy.special import log_expit, logsumexp
+from scipy.special import logsumexp
 
 from steinbox.gaussian import Gaussian
 from steinbox.targets.gp_approximations import ApproximationError, ExpectationPropagation, Sites
@@ -18,6 +18,7 @@ from steinbox.types import Array
 Approximation: TypeAlias = Callable[[Array, Array], Sites]
 
 _PRIOR_VARIANCE = 5.0
+_MOST_FACTORS = 1000  # of at most two: their product is still a number
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,4 +140,21 @@ class GPClassification:
             noise = rng.standard_normal((self.num_samples // 2, len(self.labels)))
         deviations = sites.deviations(noise)
         f = np.concatenate([sites.mean + deviations, sites.mean - deviations])
-        return np.asarray(log_expit(f * self.labels).sum(axis=1) + sites.log_prior_ratio(f))
+        return log_likelihoods(f * self.labels) + sites.log_prior_ratio(f)
+
+
+def log_likelihoods(margins: Array) -> Array:
+    r"""The logistic log-likelihoods of the rows, with one logarithm for many factors that are between one and two,
+
+    .. math:: \sum_i -\log(1 + e^{-m_i}) = \sum_i \min(m_i, 0) - \log \prod_i (1 + e^{-|m_i|}) .
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> log_likelihoods(np.array([[0.0, 0.0, 1000.0], [-1000.0, 0.0, 0.0]])).round(3)
+    array([   -1.386, -1001.386])
+    """
+    factors = np.exp(-np.abs(margins))
+    factors += 1
+    products = np.multiply.reduceat(factors, np.arange(0, margins.shape[1], _MOST_FACTORS), axis=1)
+    return np.asarray(np.minimum(margins, 0).sum(axis=1) - np.log(products).sum(axis=1))
