@@ -115,7 +115,7 @@ def widened(scales: np.ndarray | list[float], shares: np.ndarray | list[float]) 
             sb.Gaussian(each.mean, cov=scale * each.cov) for scale in scales for each in density.mixture.components
         ]
         mixture = sb.GaussianMixture(components, np.outer(shares, density.mixture.weights).ravel())
-        return (WarpedMixture(density.warp, mixture), *others), decision
+        return (WarpedMixture(density.warps, mixture), *others), decision
 
     return exchanged(sb.ArchiveSampler, "_proposals", proposals)
 

@@ -53,7 +53,7 @@ class Copies:
 class Rotated:
     """A target turned by a random rotation, always the same."""
 
-    target: Copies
+    target: Copies | sb.targets.Funnel
 
     @property
     def dimension(self) -> int:
@@ -521,3 +521,63 @@ def wide_scales(dimension: int) -> sb.Gaussian:
     """A Gaussian whose standard deviations go from 0.01 to 10 along random axes, always the same."""
     axes = ortho_group.rvs(dimension, random_state=np.random.default_rng(33)) * np.geomspace(0.01, 10, dimension)
     return sb.Gaussian(np.zeros(dimension), cov=axes @ axes.T)
+
+
+def spiral(num_components: int) -> RoundMixture:
+    """A spiral of two turns in the plane, as a chain of Gaussians."""
+    angles = np.linspace(1.0, 4 * np.pi, num_components)
+    places = 0.5 * angles[:, None] * np.column_stack([np.cos(angles), np.sin(angles)])
+    return RoundMixture([sb.Gaussian(place, std=0.3) for place in places])
+
+
+@dataclass(frozen=True)
+class IndependentTs:
+    """Independent Student-t variables with three degrees of freedom: tails along the axes."""
+
+    dimension: int
+
+    def log_prob(self, x: np.ndarray) -> np.ndarray:
+        return -2 * np.log1p(x**2 / 3).sum(axis=1)
+
+    def sample(self, num_points: int, rng: np.random.Generator) -> np.ndarray:
+        return rng.standard_t(3, size=(num_points, self.dimension))
+
+
+@dataclass(frozen=True, eq=False)
+class Crescents:
+    """Two bananas in four dimensions, turned, with 70 percent of the mass, and half as large and elsewhere with 30."""
+
+    dimension: int = 4
+
+    @cached_property
+    def parts(self) -> tuple[Copies, np.ndarray, np.ndarray]:
+        rng = np.random.default_rng(41)
+        turn = ortho_group.rvs(4, random_state=rng)
+        return Copies(2), turn, 8 * random_direction(4, rng)
+
+    def log_prob(self, x: np.ndarray) -> np.ndarray:
+        bananas, turn, place = self.parts
+        small = bananas.log_prob(2 * (x - place) @ turn[::-1].T) + 4 * np.log(2)
+        return np.logaddexp(np.log(0.7) + bananas.log_prob(x @ turn.T), np.log(0.3) + small)
+
+    def sample(self, num_points: int, rng: np.random.Generator) -> np.ndarray:
+        bananas, turn, place = self.parts
+        draws = bananas.sample(num_points, rng)
+        is_first = rng.random((num_points, 1)) < 0.7
+        return np.where(is_first, draws @ turn, place + 0.5 * draws @ turn[::-1])
+
+
+@dataclass(frozen=True)
+class CubicValley:
+    """A normal coordinate, one that follows its cube, and one that follows the sine of that, within 0.4."""
+
+    dimension: int = 3
+
+    def log_prob(self, x: np.ndarray) -> np.ndarray:
+        first, second, third = x.T
+        return -0.5 * (first**2 + ((second - first**3) / 0.4) ** 2 + ((third - np.sin(second)) / 0.4) ** 2)
+
+    def sample(self, num_points: int, rng: np.random.Generator) -> np.ndarray:
+        first, second, third = rng.standard_normal((3, num_points))
+        second = first**3 + 0.4 * second
+        return np.column_stack([first, second, np.sin(second) + 0.4 * third])

@@ -19,11 +19,14 @@ import numpy as np
 from extra_targets import (
     Copies,
     CorrelatedT,
+    Crescents,
+    CubicValley,
     DirichletLogits,
     EightSchools,
     Exponentials,
     HalfNormal,
     HybridRosenbrock,
+    IndependentTs,
     LogGamma,
     Logistic,
     Mirrored,
@@ -38,6 +41,7 @@ from extra_targets import (
     TwoTs,
     scattered_modes,
     spike_and_slab,
+    spiral,
     unequal_modes,
     wide_scales,
 )
@@ -157,17 +161,22 @@ def seen_problems() -> list[Problem]:
         problem("dirichlet7", "seen", DirichletLogits()),
         problem("spike_and_slab10", "seen", spike_and_slab(10)),
         problem("unequal_modes15", "seen", unequal_modes(15)),
+        problem("two_ts20", "seen", TwoTs(20)),
+        problem("rotated_laplace16", "seen", RotatedLaplace(16)),
+        problem("mirrored_bananas6", "seen", Mirrored(Copies(3))),
+        problem("three_rings6", "seen", Copies(3, sb.targets.Ring())),
+        problem("wide_scales30", "seen", wide_scales(30)),
     ]
 
 
 def test_problems() -> list[Problem]:
     """Those on which nothing was chosen."""
     return [
-        problem("two_ts20", "test", TwoTs(20)),
-        problem("rotated_laplace16", "test", RotatedLaplace(16)),
-        problem("mirrored_bananas6", "test", Mirrored(Copies(3))),
-        problem("three_rings6", "test", Copies(3, sb.targets.Ring())),
-        problem("wide_scales30", "test", wide_scales(30)),
+        problem("spiral2", "test", spiral(60)),
+        problem("cubic_valley3", "test", CubicValley()),
+        problem("crescents4", "test", Crescents()),
+        problem("turned_funnel6", "test", Rotated(sb.targets.Funnel(6))),
+        problem("independent_ts8", "test", IndependentTs(8)),
     ]
 
 

@@ -21,7 +21,8 @@ from steinbox.archive_sampler.regression import Regression, regression
 from steinbox.archive_sampler.state import ArchiveState, Batch, Polish
 from steinbox.evaluate import Evaluation
 from steinbox.initial import Initial
-from steinbox.proposals.choice import Fitted, choose
+from steinbox.proposals.choice import choose
+from steinbox.proposals.shapes import Fitted
 from steinbox.selection import select
 from steinbox.types import IntegerArray
 from steinbox.weights import effective_sample_size, normalize, temper

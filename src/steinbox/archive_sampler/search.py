@@ -1,8 +1,8 @@
 r"""The search for missed mass: where the target is much denser than anything that was fitted.
 
-It scans the initial distribution and a wider one. What it comes upon are surprises; they are followed one cluster after
-the other, each by Gaussians fitted to its own tempered weights, until these are even: then its mass is known, and if
-there is any, the mixture gets another component.
+It scans the initial distribution, a wider one, and the middle of what was fitted. What it comes upon are surprises;
+they are followed one cluster after the other, each by Gaussians fitted to its own tempered weights, until these are
+even: then its mass is known, and if there is any, the mixture gets another component.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from steinbox.mixtures import GaussianMixture
 from steinbox.pairwise import squared_distances
 from steinbox.proposals.choice import joined
 from steinbox.proposals.mixture_fit import WeightedPoints, fit_mixture
+from steinbox.proposals.warped_mixture import WarpedMixture
 from steinbox.types import Array, IntegerArray
 from steinbox.weights import effective_sample_size, normalize, temper
 
@@ -36,6 +37,8 @@ _GREAT = 6.5  # nats: surprises must be greater than this, on average
 _LONGEST = 25  # batches: a trail must climb so fast that it would arrive by then
 _MOST_IN_VAIN = 3  # trails in a row that led nowhere
 _MOST_SCANS = 2
+_NARROW = (1 / 4, 1 / 16, 1 / 64)  # of the width of a component
+_NUM_NARROW = 60
 _LAST_SCAN = 0.75  # of the room; the rest is for trails
 
 
@@ -51,7 +54,7 @@ def is_searched_out(state: ArchiveState) -> bool:
 
 
 def scanning(state: ArchiveState, size: int, left: int, initial: Initial, rng: np.random.Generator) -> ArchiveState:
-    """The state with a batch of the initial distribution and of a wider one.
+    """The state with a batch of the initial distribution, of a wider one, and of the mixture narrowed.
 
     The last scan is of the initial distribution alone, and takes most of the room there is.
     """
@@ -59,20 +62,30 @@ def scanning(state: ArchiveState, size: int, left: int, initial: Initial, rng: n
     is_last, room = search.num_scans == _MOST_SCANS, min(left, room_to_search(replace(state, search=search)))
     if room < 2 * _SMALLEST:
         return replace(state, search=replace(search, is_on=False))
-    num_wide, size = (0, int(_LAST_SCAN * room)) if is_last else (min(size, room // 2), min(size, room // 2))
-    points = initial.sample(size, rng)
-    batch = Batch("search", points, (None,), (size,))
-    if num_wide:
-        proposal = wide(initial, rng)
-        points = np.concatenate([points, proposal.quasi_random(num_wide, rng)])
-        batch = Batch("search", points, (None, proposal), (size, num_wide))
-    return replace(state, search=_paid(search, len(points)), next=batch)
+    if is_last or state.fitted is None:
+        size = int(_LAST_SCAN * room)
+        batch = Batch("search", initial.sample(size, rng), (None,), (size,))
+    else:
+        size = min(size, room // 2)
+        num_narrow = min(_NUM_NARROW, size // 5)
+        num_wide, around, within = size - num_narrow, wide(initial, rng), narrowed(state.fitted.density)
+        draws = [initial.sample(size, rng), around.quasi_random(num_wide, rng), within.quasi_random(num_narrow, rng)]
+        batch = Batch("search", np.concatenate(draws), (None, around, within), (size, num_wide, num_narrow))
+    return replace(state, search=_paid(search, len(batch.points)), next=batch)
 
 
 def wide(initial: Initial, rng: np.random.Generator) -> GaussianMixture:
     """A Gaussian twice as wide as the initial distribution."""
     draws = initial.sample(1000, rng)
     return GaussianMixture([Gaussian(draws.mean(axis=0), cov=4 * np.atleast_2d(np.cov(draws.T)))])
+
+
+def narrowed(density: WarpedMixture) -> WarpedMixture:
+    """Each component much narrower than it is, in several widths: within a mode there may be a spike."""
+    mixture = density.mixture
+    components = [Gaussian(each.mean, cov=width**2 * each.cov) for each in mixture.components for width in _NARROW]
+    warps = density.warps if len(density.warps) == 1 else tuple(warp for warp in density.warps for _ in _NARROW)
+    return WarpedMixture(warps, GaussianMixture(components, np.repeat(mixture.weights, len(_NARROW))))
 
 
 def following(state: ArchiveState, left: int, initial: Initial, rng: np.random.Generator) -> ArchiveState:

@@ -10,7 +10,7 @@ import numpy as np
 from steinbox.archive_sampler.ledger import Ledger, Proposal
 from steinbox.baselines.chains import ChainState
 from steinbox.mixtures import GaussianMixture
-from steinbox.proposals.choice import Fitted
+from steinbox.proposals.shapes import Fitted
 from steinbox.types import Array, IntegerArray
 
 

@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from steinbox.gaussian import Gaussian
 from steinbox.mixtures import GaussianMixture
+from steinbox.proposals.curves_fit import fewest
 from steinbox.proposals.mixture_fit import WeightedPoints, expected, fit_mixture
-from steinbox.proposals.shell_fit import fit_shells
+from steinbox.proposals.shapes import (
+    Clusters,
+    Curved,
+    Curves,
+    Fitted,
+    Map,
+    Shape,
+    Shells,
+    Straight,
+    Turned,
+    behind,
+    curves,
+)
+from steinbox.proposals.turned_warp import TurnedWarp
 from steinbox.proposals.warp import Warp
 from steinbox.proposals.warp_fit import fit_warp
 from steinbox.proposals.warped_mixture import WarpedMixture
@@ -19,76 +33,17 @@ from steinbox.types import Array
 _MAX_COMPONENTS = 16
 _MAX_POINTS = 2000
 _MOST_CURVED = 60  # dimensions: there are as many pairs of coordinates to look at as the cube of it
-_PENALTY = 0.01  # in nats per point, on the logarithm of the number of components
-_SHELLS_PENALTY = 0.03
+_MOST_TURNED = 20  # dimensions: beyond, axes and curves of their own would take too many points, and too long
+_MOST_CURVES = 8
 _THICK = 10  # dimensions: up to here shells are so thick that a few clusters reach all radii as well
-
-
-@dataclass(frozen=True)
-class Clusters:
-    """Gaussians with means of their own, and covariances of their own or one for all."""
-
-    num_components: int
-    tied: bool
-
-    @property
-    def penalty(self) -> float:
-        """In nats per point."""
-        return _PENALTY * float(np.log(self.num_components))
-
-    def fit(self, sample: WeightedPoints, rng: np.random.Generator, start: Array | None) -> GaussianMixture:
-        """To points in white coordinates, from these responsibilities."""
-        return fit_mixture(sample, self.num_components, rng, tied=self.tied, start=start)
-
-    def as_clusters(self, density: WarpedMixture) -> WarpedMixture:
-        """A density of this kind, whose components may be doubled."""
-        return density
-
-
 _ONE = Clusters(1, tied=False)
-
-
-@dataclass(frozen=True)
-class Shells:
-    """Gaussians around one mean, of different widths."""
-
-    @property
-    def penalty(self) -> float:
-        """In nats per point."""
-        return _SHELLS_PENALTY
-
-    def fit(self, sample: WeightedPoints, rng: np.random.Generator, start: Array | None) -> GaussianMixture:
-        """To points in white coordinates; there is nothing to start from."""
-        return fit_shells(sample)
-
-    def as_clusters(self, density: WarpedMixture) -> WarpedMixture:
-        """One Gaussian in place of all shells."""
-        mixture = density.mixture
-        return WarpedMixture(density.warp, GaussianMixture([Gaussian(mixture.mean, cov=mixture.cov)]))
-
-
-@dataclass(frozen=True)
-class Shape:
-    """What is chosen: whether the map is curved and how firmly straight, and the kind of mixture behind it."""
-
-    curved: bool
-    pseudo: float
-    kind: Clusters | Shells
-
-
-@dataclass(frozen=True, eq=False)
-class Fitted:
-    """A warped mixture, and the shape that was chosen for it."""
-
-    shape: Shape
-    density: WarpedMixture
 
 
 def choose(sample: WeightedPoints, rng: np.random.Generator, previous: Fitted | None = None) -> Fitted:
     """The shape that predicts a held-out third best, fitted to all.
 
-    It is straight or curved, and has one component, or half, as many or twice as many as before, with covariances of
-    their own or one for all, or shells around one mean.
+    It is straight or curved, along the given axes or others, and has one component, or half, as many or twice as many
+    as before, with covariances of their own or one for all, or shells around one mean, or curves of their own.
 
     Examples
     --------
@@ -102,15 +57,13 @@ def choose(sample: WeightedPoints, rng: np.random.Generator, previous: Fitted | 
     order = rng.permutation(len(sample.points))
     held_out, kept = order[: len(order) // 3], order[len(order) // 3 :]
     training, test = sample.part(kept, 2 / 3), sample.part(held_out, 1 / 3)
-    best, best_score = None, -np.inf
-    for warp, curved, pseudo in _warps(training, test, rng):
-        for kind, start in _kinds(training, previous):
-            density = _behind(warp, training, kind, start, rng)
-            score = _score(density, test) - kind.penalty
-            if best is None or score > best_score:
-                best, best_score = Fitted(Shape(curved, pseudo, kind), density), score
-    if best is None:
-        raise ValueError("expected weighted points to fit to")
+    candidates = [
+        Fitted(Shape(map_, kind), behind(warp, training, kind, start, rng))
+        for map_, warp in _maps(training, test, rng)
+        for kind, start in _kinds(training, previous)
+    ]
+    candidates += _curves(training, candidates[0].shape.map.pseudo, previous)
+    best = max(candidates, key=lambda each: _score(each.density, test) - each.shape.kind.penalty)
     return _refitted(sample, best, rng)
 
 
@@ -121,48 +74,47 @@ def refit(sample: WeightedPoints, previous: Fitted, rng: np.random.Generator) ->
 
 def joined(previous: Fitted, sample: WeightedPoints, share: float, rng: np.random.Generator) -> Fitted:
     """The same mixture with one more component, fitted to the sample, that has this share of the mass."""
-    density = previous.density
-    white = WeightedPoints(density.warp.forward(sample.points)[0], sample.weights, sample.size)
+    density, is_curves = previous.density, isinstance(previous.shape.kind, Curves)
+    warp = fit_warp(sample, curved=False) if is_curves else density.warps[0]
+    white = WeightedPoints(warp.forward(sample.points)[0], sample.weights, sample.size)
     components = [*density.mixture.components, *fit_mixture(white, 1, rng).components]
     share = float(np.clip(share, 1e-6, 1 - 1e-6))
     mixture = GaussianMixture(components, np.append((1 - share) * density.mixture.weights, share))
-    shape = replace(previous.shape, kind=Clusters(len(components), tied=False))
-    return Fitted(shape, WarpedMixture(density.warp, mixture))
+    kind = Curves(len(components)) if is_curves else Clusters(len(components), tied=False)
+    warps = (*density.warps, warp) if is_curves else density.warps
+    return Fitted(replace(previous.shape, kind=kind), WarpedMixture(warps, mixture))
 
 
 def _refitted(sample: WeightedPoints, previous: Fitted, rng: np.random.Generator) -> Fitted:
     shape = previous.shape
-    warp = fit_warp(sample, curved=shape.curved, pseudo=shape.pseudo)
+    if isinstance(shape.kind, Curves):
+        return curves(shape.kind.num_components, sample, shape.map.pseudo, previous.density, rng)
     start = previous.density.responsibilities(sample.points)
-    return Fitted(shape, _behind(warp, sample, shape.kind, start, rng))
+    return Fitted(shape, behind(shape.map.fit(sample), sample, shape.kind, start, rng))
 
 
 def _score(density: WarpedMixture, test: WeightedPoints) -> float:
     return float(test.weights @ density.log_prob(test.points))
 
 
-def _behind(
-    warp: Warp, sample: WeightedPoints, kind: Clusters | Shells, start: Array | None, rng: np.random.Generator
-) -> WarpedMixture:
-    white = WeightedPoints(warp.forward(sample.points)[0], sample.weights, sample.size)
-    return WarpedMixture(warp, kind.fit(white, rng, start))
+# -- candidates --------------------------------------------------------------------------------------------------------
 
 
-def _warps(
+def _maps(
     training: WeightedPoints, test: WeightedPoints, rng: np.random.Generator
-) -> Iterator[tuple[Warp, bool, float]]:
-    """A straight map, its slopes drawn to zero firmly or hardly, whichever predicts better; and a curved one."""
-    straight = [
-        (fit_warp(training, curved=False, pseudo=pseudo), False, pseudo)
-        for pseudo in (0.5, 0.5 * training.points.shape[1])
-    ]
-    best = max(straight, key=lambda each: _score(_behind(each[0], training, _ONE, None, rng), test))
+) -> Iterator[tuple[Map, Warp | TurnedWarp]]:
+    """A straight map, its slopes drawn to zero firmly or hardly, whichever predicts better; and curved ones."""
+    dimension = training.points.shape[1]
+    straight = [(each, each.fit(training)) for each in (Straight(0.5), Straight(0.5 * dimension))]
+    best = max(straight, key=lambda each: _score(behind(each[1], training, _ONE, None, rng), test))
     yield best
-    if training.points.shape[1] > _MOST_CURVED:
-        return
-    curved = fit_warp(training, curved=True, pseudo=best[2])
-    if curved.is_curved:
-        yield curved, True, best[2]
+    pseudo = best[0].pseudo
+    kinds: list[Map] = [Curved(pseudo)] if dimension <= _MOST_CURVED else []
+    kinds += [Turned(pseudo)] if dimension <= _MOST_TURNED else []
+    for each in kinds:
+        warp = each.fit(training)
+        if warp.is_curved and isinstance(warp, TurnedWarp) == isinstance(each, Turned):
+            yield each, warp
 
 
 def _kinds(sample: WeightedPoints, previous: Fitted | None) -> Iterator[tuple[Clusters | Shells, Array | None]]:
@@ -190,4 +142,20 @@ def _doubled(previous: WarpedMixture, points: Array) -> Array:
     mixture = previous.mixture
     narrow = [Gaussian(each.mean, cov=0.2 * each.cov) for each in mixture.components]
     doubled = GaussianMixture([*mixture.components, *narrow], np.concatenate([mixture.weights, mixture.weights]))
-    return expected(doubled, previous.warp.forward(points)[0])
+    return expected(doubled, previous.warps[0].forward(points)[0])
+
+
+def _curves(sample: WeightedPoints, pseudo: float, previous: Fitted | None) -> Iterator[Fitted]:
+    """Two curves, or as many as there were before, or twice as many; only what so few points can tell apart."""
+    dimension, rng = sample.points.shape[1], np.random.default_rng(0)
+    starts: list[tuple[int, WarpedMixture | None]] = [(2, None)]
+    if previous is not None and previous.density.num_components > 1:
+        number, kind = previous.density.num_components, previous.shape.kind
+        starts += [] if isinstance(kind, Shells) else [(number, previous.density)]
+        starts += [(2 * number, None)] if isinstance(kind, Curves) else []
+    for number, start in starts:
+        enough = sample.size >= 2 * number * fewest(dimension)
+        if enough and number <= _MOST_CURVES and 1 < dimension <= _MOST_TURNED:
+            fitted = curves(number, sample, pseudo, start, rng)
+            if fitted.density.is_curved and fitted.density.num_components > 1:
+                yield fitted

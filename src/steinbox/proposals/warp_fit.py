@@ -16,12 +16,12 @@ _MOST_UNEVEN = 8.0  # log-variances within one coordinate differ from their mean
 _ENOUGH_FOR_ORDER = 500
 
 
-def fit_warp(sample: WeightedPoints, *, curved: bool, pseudo: float = 0.5) -> Warp:
+def fit_warp(sample: WeightedPoints, *, curved: bool, pseudo: float = 0.5, order: IntegerArray | None = None) -> Warp:
     r"""The map that makes weighted points as white as it can; affine if not ``curved``.
 
     Those products enter the means, and those coordinates the log-scales, that the points speak for significantly: in
     standard errors, above the universal threshold :math:`\sqrt{2 \log F}` of F candidates, so that pure noise seldom
-    passes. Slopes are drawn to zero by ``pseudo`` points.
+    passes. Slopes are drawn to zero by ``pseudo`` points. The order of the coordinates is found if it is not given.
 
     Examples
     --------
@@ -37,7 +37,8 @@ def fit_warp(sample: WeightedPoints, *, curved: bool, pseudo: float = 0.5) -> Wa
     centre = weights @ points
     scale = np.sqrt(weights @ (points - centre) ** 2) + 1e-300
     z = (points - centre) / scale
-    order = _order(z, weights, sample.size) if curved else np.arange(z.shape[1])
+    if order is None:
+        order = _order(z, weights, sample.size) if curved else np.arange(z.shape[1])
     z = z[:, order]
     regression = _Regression(weights, sample.size, pseudo, z.shape[1])
     fits = _straight(z[:, :1] if curved else z, regression)
