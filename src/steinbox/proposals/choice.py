@@ -24,7 +24,7 @@ from steinbox.proposals.shapes import (
     behind,
     curves,
 )
-from steinbox.proposals.turned_warp import TurnedWarp
+from steinbox.proposals.turned_warp import TurnedWarp, fit_turned_warp
 from steinbox.proposals.warp import Warp
 from steinbox.proposals.warp_fit import fit_warp
 from steinbox.proposals.warped_mixture import WarpedMixture
@@ -62,8 +62,8 @@ def choose(sample: WeightedPoints, rng: np.random.Generator, previous: Fitted | 
         for map_, warp in _maps(training, test, rng)
         for kind, start in _kinds(training, previous)
     ]
-    candidates += _curves(training, candidates[0].shape.map.pseudo, previous)
-    best = max(candidates, key=lambda each: _score(each.density, test) - each.shape.kind.penalty)
+    best = max(candidates, key=lambda each: _value(each, test))
+    best = max([best, *_curves(training, best, previous)], key=lambda each: _value(each, test))
     return _refitted(sample, best, rng)
 
 
@@ -97,24 +97,36 @@ def _score(density: WarpedMixture, test: WeightedPoints) -> float:
     return float(test.weights @ density.log_prob(test.points))
 
 
+def _value(fitted: Fitted, test: WeightedPoints) -> float:
+    return _score(fitted.density, test) - fitted.shape.kind.penalty
+
+
 # -- candidates --------------------------------------------------------------------------------------------------------
 
 
 def _maps(
     training: WeightedPoints, test: WeightedPoints, rng: np.random.Generator
 ) -> Iterator[tuple[Map, Warp | TurnedWarp]]:
-    """A straight map, its slopes drawn to zero firmly or hardly, whichever predicts better; and curved ones."""
+    """A straight map and a curved one, each that of several which predicts best with one Gaussian behind it.
+
+    Straight maps' slopes are drawn to zero firmly or hardly, curved ones are along the given axes or others.
+    """
+
+    def best(maps: list[tuple[Map, Warp | TurnedWarp]]) -> tuple[Map, Warp | TurnedWarp]:
+        return max(maps, key=lambda each: _score(behind(each[1], training, _ONE, None, rng), test))
+
     dimension = training.points.shape[1]
-    straight = [(each, each.fit(training)) for each in (Straight(0.5), Straight(0.5 * dimension))]
-    best = max(straight, key=lambda each: _score(behind(each[1], training, _ONE, None, rng), test))
-    yield best
-    pseudo = best[0].pseudo
-    kinds: list[Map] = [Curved(pseudo)] if dimension <= _MOST_CURVED else []
-    kinds += [Turned(pseudo)] if dimension <= _MOST_TURNED else []
-    for each in kinds:
-        warp = each.fit(training)
-        if warp.is_curved and isinstance(warp, TurnedWarp) == isinstance(each, Turned):
-            yield each, warp
+    straight = best([(each, each.fit(training)) for each in (Straight(0.5), Straight(0.5 * dimension))])
+    yield straight
+    pseudo = straight[0].pseudo
+    curved: list[tuple[Map, Warp | TurnedWarp]] = []
+    if dimension <= _MOST_CURVED:
+        curved.append((Curved(pseudo), Curved(pseudo).fit(training)))
+    if dimension <= _MOST_TURNED and (turned := fit_turned_warp(training, pseudo=pseudo)) is not None:
+        curved.append((Turned(pseudo), turned))
+    curved = [each for each in curved if each[1].is_curved]
+    if curved:
+        yield best(curved)
 
 
 def _kinds(sample: WeightedPoints, previous: Fitted | None) -> Iterator[tuple[Clusters | Shells, Array | None]]:
@@ -145,10 +157,15 @@ def _doubled(previous: WarpedMixture, points: Array) -> Array:
     return expected(doubled, previous.warps[0].forward(points)[0])
 
 
-def _curves(sample: WeightedPoints, pseudo: float, previous: Fitted | None) -> Iterator[Fitted]:
-    """Two curves, or as many as there were before, or twice as many; only what so few points can tell apart."""
+def _curves(sample: WeightedPoints, best: Fitted, previous: Fitted | None) -> Iterator[Fitted]:
+    """Two curves, or as many as there were before, or twice as many; only what so few points can tell apart.
+
+    Where one component behind one map, or shells, do better than several, curves of their own would be in vain.
+    """
     dimension, rng = sample.points.shape[1], np.random.default_rng(0)
-    starts: list[tuple[int, WarpedMixture | None]] = [(2, None)]
+    starts: list[tuple[int, WarpedMixture | None]] = []
+    if isinstance(best.shape.kind, Clusters) and best.shape.kind.num_components > 1:
+        starts.append((2, None))
     if previous is not None and previous.density.num_components > 1:
         number, kind = previous.density.num_components, previous.shape.kind
         starts += [] if isinstance(kind, Shells) else [(number, previous.density)]
@@ -156,6 +173,6 @@ def _curves(sample: WeightedPoints, pseudo: float, previous: Fitted | None) -> I
     for number, start in starts:
         enough = sample.size >= 2 * number * fewest(dimension)
         if enough and number <= _MOST_CURVES and 1 < dimension <= _MOST_TURNED:
-            fitted = curves(number, sample, pseudo, start, rng)
+            fitted = curves(number, sample, best.shape.map.pseudo, start, rng)
             if fitted.density.is_curved and fitted.density.num_components > 1:
                 yield fitted
