@@ -146,10 +146,13 @@ VARIANTS: dict[str, Exchange] = {
         sb.GaussianMixture, "quasi_random", sb.GaussianMixture.sample
     ),
     "straight maps only": exchanged(choice, "_MOST_CURVED", 0),
+    "curved along the given axes only": exchanged(choice, "fit_turned_warp", lambda *_, **__: None),
+    "one map for all components": exchanged(choice, "_MOST_CURVES", 0),
     "one component only": exchanged(choice, "_MAX_COMPONENTS", 1),
     "no shells": exchanged(choice, "_THICK", np.inf),
     "no quadratic jump": exchanged(sampler, "quadratic_proposal", lambda *_: None),
     "no search for missed mass": exchanged(sampler, "is_searched_out", lambda _: True),
+    "no scan for spikes": exchanged(search, "_NUM_NARROW", 0),
     "no chains": exchanged(sampler, "ought_to_walk", lambda _: False),
     "no polish": exchanged(sampler, "could_be_polished", lambda _: False),
     "polished by Stein's force": exchanged(sampler, "begin_polish", moved_by_stein),
