@@ -6,7 +6,7 @@ import pytest
 import steinbox as sb
 from steinbox.proposals.choice import choose, refit
 from steinbox.proposals.mixture_fit import WeightedPoints, fit_mixture
-from steinbox.proposals.quadratic import quadratic_proposal
+from steinbox.proposals.quadratic import _regression, quadratic_proposal
 from steinbox.proposals.shapes import Clusters, Curved, Shells, Straight
 from steinbox.proposals.shell_fit import fit_shells
 from steinbox.proposals.warp_fit import fit_warp
@@ -287,3 +287,19 @@ def test_a_quadratic_log_density_is_found_from_afar(rng):
     assert quadratic_proposal(points[:12], log_prob[:12], log_prob[:12]) is None
     log_prob[:100] = -np.inf
     np.testing.assert_allclose(quadratic_proposal(points, log_prob, log_prob).mean, target.mean, atol=0.05)
+
+
+@pytest.mark.parametrize(("dimension", "num_points"), [(1, 20), (3, 100), (20, 1500)])
+def test_the_quadratic_is_that_of_the_normal_equations(rng, dimension, num_points):
+    z, weights = rng.standard_normal((num_points, dimension)), rng.dirichlet(np.ones(num_points))
+    log_prob = -0.5 * (z**2).sum(axis=1) - 0.1 * (z**4).sum(axis=1) + np.sin(z[:, 0]) + z[:, 0] * z[:, -1]
+    first, second = np.triu_indices(dimension)
+    features = np.column_stack([np.ones(num_points), z, z[:, first] * z[:, second]])
+    ridge = np.diag(np.repeat([1e-8, 1e-4, 1e-3], [1, dimension, len(first)]))
+    moments, values = (features.T * weights) @ features + ridge, log_prob - weights @ log_prob
+    coefficients = np.linalg.solve(moments, (features.T * weights) @ values)
+    slope, curvature = _regression(z, log_prob, weights)
+    np.testing.assert_allclose(slope, coefficients[1 : 1 + dimension], atol=1e-5)
+    expected = np.zeros((dimension, dimension))
+    expected[first, second] = coefficients[1 + dimension :]
+    np.testing.assert_allclose(curvature, -(expected + expected.T), atol=1e-5)

@@ -2,14 +2,21 @@ r"""A Gaussian from a quadratic fitted to log-densities: a jump to where the mas
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
+
 import numpy as np
+from scipy.sparse.linalg import LinearOperator, lsmr
 
 from steinbox.gaussian import Gaussian
 from steinbox.types import Array, IntegerArray
 from steinbox.weights import normalize, temper
 
-_MOST_POINTS = 4000
+_FEWEST_POINTS = 4000  # if there are so many: more make it slow
 _WIDER = 1.15
+_RIDGE = (1e-8, 1e-4, 1e-3)  # of the constant, of slopes and of products
+_PRECISION = 1e-7
+_MOST_STEPS = 500
 
 
 def quadratic_proposal(points: Array, log_prob: Array, log_weights: Array) -> Gaussian | None:
@@ -36,7 +43,7 @@ def quadratic_proposal(points: Array, log_prob: Array, log_weights: Array) -> Ga
     log_weights = np.where(known, log_weights, -np.inf)
     wanted = min(max(1.5 * num_features, 0.3 * num_points), 0.8 * known.sum())
     weights = normalize(temper(log_weights, wanted) * np.where(known, log_weights, -np.inf))
-    used = _heaviest(weights)
+    used = _heaviest(weights, max(_FEWEST_POINTS, 2 * num_features))
     mean = weights @ points
     centred = points - mean
     covariance = (centred * weights[:, None]).T @ centred
@@ -51,21 +58,66 @@ def quadratic_proposal(points: Array, log_prob: Array, log_weights: Array) -> Ga
     return Gaussian(mean + root @ jump, cov=_WIDER * spread @ spread.T)
 
 
-def _heaviest(weights: Array) -> IntegerArray:
+def _heaviest(weights: Array, most: int) -> IntegerArray:
     used = np.flatnonzero(weights > 1e-3 / len(weights))
-    return np.asarray(used[np.argsort(-weights[used], kind="stable")[:_MOST_POINTS]])
+    return np.asarray(used[np.argsort(-weights[used], kind="stable")[:most]])
 
 
 def _regression(z: Array, log_prob: Array, weights: Array) -> tuple[Array, Array]:
     """Slope at the origin and negative curvature of the quadratic."""
-    dimension = z.shape[1]
-    rows, columns = np.triu_indices(dimension)
-    features = np.column_stack([np.ones(len(z)), z, z[:, rows] * z[:, columns]])
-    ridge = np.repeat([1e-8, 1e-4, 1e-3], [1, dimension, len(rows)])
-    rooted = features * np.sqrt(weights)[:, None]
-    moments = rooted.T @ rooted
-    values = weights * (log_prob - weights @ log_prob)
-    coefficients = np.asarray(np.linalg.solve(moments + np.diag(ridge), features.T @ values), dtype=np.float64)
-    half = np.zeros((dimension, dimension))
-    half[rows, columns] = coefficients[1 + dimension :]
-    return coefficients[1 : 1 + dimension], -(half + half.T)
+    quadratic = _Quadratic(z, np.sqrt(weights))
+    values = np.sqrt(weights) * (log_prob - weights @ log_prob)
+    solution = lsmr(quadratic.operator, quadratic.padded(values), atol=_PRECISION, btol=_PRECISION, maxiter=_MOST_STEPS)
+    _, slope, products = quadratic.split(solution[0])
+    return slope, -(products + products.T)
+
+
+@dataclass(frozen=True, eq=False)
+class _Quadratic:
+    """Constants, slopes and products of coordinates, to be fitted by least squares with a little ridge.
+
+    There are as many products as the square of the number of coordinates. As a matrix, with a row for every point, they
+    would fill the memory; as a linear map they cost no more than the points times a square matrix.
+    """
+
+    z: Array
+    roots: Array
+
+    @cached_property
+    def pairs(self) -> tuple[IntegerArray, IntegerArray]:
+        """The later coordinate of a product is not before the earlier."""
+        first, second = np.triu_indices(self.z.shape[1])
+        return first, second
+
+    @cached_property
+    def ridge(self) -> Array:
+        """The roots of what is added to the diagonal of the normal equations."""
+        return np.asarray(np.sqrt(np.repeat(_RIDGE, [1, self.z.shape[1], len(self.pairs[0])])))
+
+    @property
+    def operator(self) -> LinearOperator:
+        """From coefficients to weighted values, with the ridge's rows below."""
+        shape = (len(self.z) + len(self.ridge), len(self.ridge))
+        return LinearOperator(shape, matvec=self._values, rmatvec=self._sums, dtype=np.float64)
+
+    def padded(self, values: Array) -> Array:
+        """What the ridge's rows should be is zero."""
+        return np.concatenate([values, np.zeros(len(self.ridge))])
+
+    def split(self, coefficients: Array) -> tuple[float, Array, Array]:
+        """The constant, the slopes, and the upper triangle of the products' coefficients."""
+        dimension = self.z.shape[1]
+        products = np.zeros((dimension, dimension))
+        products[self.pairs] = coefficients[1 + dimension :]
+        return float(coefficients[0]), coefficients[1 : 1 + dimension], products
+
+    def _values(self, coefficients: Array) -> Array:
+        constant, slope, products = self.split(coefficients)
+        values = constant + self.z @ slope + ((self.z @ products) * self.z).sum(axis=1)
+        return np.concatenate([self.roots * values, self.ridge * coefficients])
+
+    def _sums(self, rows: Array) -> Array:
+        weighted = self.roots * rows[: len(self.z)]
+        squares = (self.z * weighted[:, None]).T @ self.z
+        sums = np.concatenate([[weighted.sum()], weighted @ self.z, squares[self.pairs]])
+        return np.asarray(sums + self.ridge * rows[len(self.z) :])
