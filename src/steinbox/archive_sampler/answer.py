@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from steinbox.archive_sampler.state import ArchiveState, Walk
+from steinbox.archive_sampler.walk import FAR
 from steinbox.discrepancies.mmd import mmd
 from steinbox.initial import Initial
 from steinbox.pareto import pareto_smoothed
@@ -18,7 +19,6 @@ from steinbox.weights import normalize, systematic_resample, temper
 _NEWS = np.log(10)  # a chain's point that is so much denser than the archive knows is news
 _MANY = 0.1  # of the chains' points
 _FEW = 0.1  # independent draws per particle: with fewer, weights are tempered before particles are chosen
-_FAR = 0.3  # weights that must be tempered to a smaller power are of a mixture that is far from the target
 _TOO_FEW = 0.25  # independent draws per particle: with fewer, 200 particles are twice as far off as 200 exact draws
 _UNEVEN = 0.9  # weights that must still be tempered to a smaller power are too uneven
 _RISEN = 0.3  # nats of log-evidence that the second half of the points may add
@@ -83,7 +83,7 @@ def _believed_chains(state: ArchiveState, initial: Initial) -> Walk | None:
     recent = slice(-4 * state.num_particles, None)
     known = state.ledger.log_density(walk.points[recent], initial) - np.log(len(state.ledger))
     is_news = walk.log_prob[recent] - state.log_evidence - known > _NEWS
-    return walk if state.tempering < _FAR or is_news.mean() > _MANY else None
+    return walk if state.tempering < FAR or is_news.mean() > _MANY else None
 
 
 def _is_poor(state: ArchiveState) -> bool:

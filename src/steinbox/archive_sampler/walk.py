@@ -11,10 +11,9 @@ from steinbox.baselines.khmc import KHMC
 from steinbox.evaluate import Evaluation
 
 _FEWEST_STEPS = 25
-_UNEVEN = 0.8  # weights that must be tempered to a smaller power are far from even
+FAR = 0.3  # weights that must be tempered to a smaller power are of a mixture that is far from the target
+_NEAR = 0.8  # to a larger one: of a mixture that has arrived
 _ON_THE_WAY = 1.2  # the mixture is, if that power has grown by this factor since there were half as many points
-_COLLAPSED, _WORTH = 5.0, 0.5  # points that were worth half a draw per particle, and are worth so many times less
-_MOST_COLLAPSES = 1
 _PATIENCE = 0.05  # of the budget, for the mixture to take up what a search found
 _CHAINS = KHMC()
 
@@ -22,9 +21,8 @@ _CHAINS = KHMC()
 def ought_to_walk(state: ArchiveState) -> bool:
     """Whether half of the budget is spent, and the mixture does not follow the target.
 
-    It does not if the weights are uneven still and it is not on its way any more or would not arrive in time, or if the
-    points have lost their worth more than once, to points that are much heavier than all before. Chains must be able to
-    make some steps, too. What a search has just found, the mixture needs time to take up.
+    It does not if it is far from the target still, and not on its way any more or would not arrive in time. Chains must
+    be able to make some steps, too. What a search has just found, the mixture needs time to take up.
     """
     left = state.max_evals - state.num_evals
     if left > 0.5 * state.max_evals or left < _FEWEST_STEPS * state.num_particles:
@@ -32,8 +30,7 @@ def ought_to_walk(state: ArchiveState) -> bool:
     num_since = len(state.ledger) - state.search.found_at
     if state.search.is_on or num_since < _PATIENCE * state.max_evals:
         return False
-    is_stuck = state.tempering < _UNEVEN and not _is_on_its_way(state)
-    return is_stuck or _num_collapses(state) > _MOST_COLLAPSES
+    return state.tempering < FAR and not _is_on_its_way(state)
 
 
 def _is_on_its_way(state: ArchiveState) -> bool:
@@ -45,18 +42,7 @@ def _is_on_its_way(state: ArchiveState) -> bool:
     before = max(each.tempering for each in state.path if each.num_points <= half)
     left = (state.max_evals - state.num_evals) / (len(state.ledger) - half)
     foretold = now * (now / before) ** left
-    return bool(now > _ON_THE_WAY * before and foretold > _UNEVEN)
-
-
-def _num_collapses(state: ArchiveState) -> int:
-    """How often the effective sample size has fallen far below what it had been, since a search last found mass."""
-    num_collapses, largest = 0, 0.0
-    for each in state.path:
-        size = each.effective_size if each.num_points > state.search.found_at else 0.0
-        if largest > _WORTH * state.num_particles and size < largest / _COLLAPSED:
-            num_collapses, largest = num_collapses + 1, size
-        largest = max(largest, size)
-    return num_collapses
+    return bool(now > _ON_THE_WAY * before and foretold > _NEAR)
 
 
 def begin_walk(state: ArchiveState, rng: np.random.Generator) -> ArchiveState:
