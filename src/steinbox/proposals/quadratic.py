@@ -12,7 +12,7 @@ from steinbox.gaussian import Gaussian
 from steinbox.types import Array, IntegerArray
 from steinbox.weights import normalize, temper
 
-_FEWEST_POINTS = 4000  # if there are so many: more make it slow
+_ENOUGH_POINTS = 4000  # or twice as many as there are coefficients: more make it slow
 _WIDER = 1.15
 _RIDGE = (1e-8, 1e-4, 1e-3)  # of the constant, of slopes and of products
 _PRECISION = 1e-7
@@ -43,7 +43,7 @@ def quadratic_proposal(points: Array, log_prob: Array, log_weights: Array) -> Ga
     log_weights = np.where(known, log_weights, -np.inf)
     wanted = min(max(1.5 * num_features, 0.3 * num_points), 0.8 * known.sum())
     weights = normalize(temper(log_weights, wanted) * np.where(known, log_weights, -np.inf))
-    used = _heaviest(weights, max(_FEWEST_POINTS, 2 * num_features))
+    used = _heaviest(weights, max(_ENOUGH_POINTS, 2 * num_features))
     mean = weights @ points
     centred = points - mean
     covariance = (centred * weights[:, None]).T @ centred
