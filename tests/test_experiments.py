@@ -171,11 +171,11 @@ def test_seeds_and_burn_in_can_be_given():
 
 
 def made_up(experiment, levels, slow=()):
-    """All rows of the miniature; log10 of the metrics is the method's level, with a little noise over seeds.
+    """All rows of the miniature with three seeds; log10 of the metrics is the method's level, with a little noise.
 
     ``levels`` are for the text "method, setting"; the first that fits counts. Slow methods get there only at the end.
     """
-    config, rows = experiment.sizes["miniature"], []
+    config, rows = configured(experiment, "miniature", 3, None), []
     for task in experiment.tasks(config):
         label = f"{task.method}, {task.setting}"
         level = next(value for text, value in levels.items() if text in label)
@@ -260,8 +260,19 @@ def test_a_difference_must_be_sure():
     assert not below("", {seed: -2 + 0.1 * value for seed, value in noisy.items()}, nothing, by=2.5).holds
     assert not_above("", {0: 0.2, 1: 0.2}, nothing, by=0.3).holds
     assert not not_above("", {0: 0.2, 1: 0.2}, nothing, by=0.1).holds
+    assert not below("", noisy, nothing).is_one_seed
     with pytest.raises(ValueError, match="no seed was run for both"):
         below("", {0: 1.0}, {1: 1.0})
+
+
+@pytest.mark.parametrize("compare", [below, not_above])
+def test_what_one_seed_says_is_marked(compare):
+    yes, no = compare("a", {0: 1.0, 1: 1.0}, {0: 2.0}), compare("b", {0: 3.0}, {0: 2.0})
+    assert Claim("s", "p", (yes,)).verdict == "holds (one seed)"
+    assert Claim("s", "p", (no,)).verdict == "does not hold (one seed)"
+    assert Claim("s", "p", (yes, no)).verdict == "holds only for: a (one seed)"
+    assert no.measured == "3.00 against 2.00, 1 seed"
+    assert [line[4] for line in lines([Claim("s", "p", (yes, no))])] == ["there", "yes (one seed)", "no (one seed)"]
 
 
 def test_verdicts_in_words():
@@ -356,7 +367,7 @@ def test_the_summary_has_a_line_for_every_method():
     head, *rest = EXPERIMENTS["rbm"].summary(made_up(EXPERIMENTS["rbm"], AS_CLAIMED["rbm"]))
     assert head[:3] == ["method", "setting", "seeds"]
     assert [line[0] for line in rest].count("SMC") == 2  # with two budgets
-    assert ["KAMH", "burn-in 6", "2", "12", "1,200"] in [line[:5] for line in rest]
+    assert ["KAMH", "burn-in 6", "3", "12", "1,200"] in [line[:5] for line in rest]
 
 
 def test_chains_with_several_burn_ins_are_shown_and_compared_each():

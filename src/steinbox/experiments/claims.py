@@ -17,11 +17,17 @@ _ERRORS = 2.0  # standard errors of the mean difference that count as different
 
 @dataclass(frozen=True)
 class Finding:
-    """What was measured under one setting, and whether the claim holds there."""
+    """What was measured under one setting, and whether the claim holds there; of one seed alone nothing is sure."""
 
     setting: str
     measured: str
     holds: bool
+    is_one_seed: bool = False
+
+    @property
+    def caveat(self) -> str:
+        """What is to be said behind the answer."""
+        return " (one seed)" if self.is_one_seed else ""
 
 
 @dataclass(frozen=True)
@@ -37,25 +43,28 @@ class Claim:
         """In words: it holds, holds only under some settings, or does not hold."""
         if not self.findings:
             return "not measured"
-        holding = [finding.setting for finding in self.findings if finding.holds]
+        holding = [f"{finding.setting}{finding.caveat}" for finding in self.findings if finding.holds]
+        caveats = [finding.caveat for finding in self.findings]
         if len(holding) == len(self.findings):
-            return "holds"
-        return f"holds only for: {'; '.join(holding)}" if holding else "does not hold"
+            return f"holds{max(caveats)}"
+        return f"holds only for: {'; '.join(holding)}" if holding else f"does not hold{min(caveats)}"
 
 
 def below(setting: str, first: Seeds, second: Seeds, by: float = 0.0) -> Finding:
     """Whether the first is below the second by more than ``by``, seed by seed, and surely so.
 
-    Surely: the mean of the differences is beyond ``by`` by more than two of its standard errors.
+    Surely: the mean of the differences is beyond ``by`` by more than two of its standard errors. One seed has none:
+    the difference counts as it is, and the finding says so.
     """
     differences = paired(first, second)
-    error = _standard_error(differences)
-    return Finding(setting, against(first, second), bool(differences.mean() + by < -_ERRORS * error))
+    holds = bool(differences.mean() + by < -_ERRORS * _standard_error(differences))
+    return Finding(setting, against(first, second), holds, is_one_seed=len(differences) == 1)
 
 
 def not_above(setting: str, first: Seeds, second: Seeds, by: float = 0.0) -> Finding:
     """Whether the first exceeds the second by no more than ``by`` in the mean over seeds."""
-    return Finding(setting, against(first, second), bool(paired(first, second).mean() <= by))
+    differences = paired(first, second)
+    return Finding(setting, against(first, second), bool(differences.mean() <= by), is_one_seed=len(differences) == 1)
 
 
 def against(first: Seeds, second: Seeds) -> str:
@@ -68,9 +77,9 @@ def against(first: Seeds, second: Seeds) -> str:
 
 
 def plus_minus(values: Seeds) -> str:
-    """Mean ± standard deviation over seeds."""
+    """Mean ± standard deviation over seeds, of which one has none."""
     numbers = np.array(list(values.values()))
-    return f"{numbers.mean():.2f} ± {numbers.std():.2f}"
+    return f"{numbers.mean():.2f}" + (f" ± {numbers.std():.2f}" if len(numbers) > 1 else "")
 
 
 def log10(values: Seeds) -> Seeds:
@@ -97,8 +106,12 @@ def lines(claims: Iterable[Claim]) -> list[list[str]]:
         for number, finding in enumerate(claim.findings):
             first = [claim.statement, claim.source] if number == 0 else ["", ""]
             verdict = f"**{claim.verdict}**" if number == 0 else ""
-            table.append([*first, finding.setting, finding.measured, "yes" if finding.holds else "no", verdict])
+            table.append([*first, finding.setting, finding.measured, _answer(finding), verdict])
     return table
+
+
+def _answer(finding: Finding) -> str:
+    return f"{'yes' if finding.holds else 'no'}{finding.caveat}"
 
 
 def markdown(table: Sequence[Sequence[str]]) -> str:
