@@ -11,7 +11,7 @@ demo: $(VENV)/ready-user
 
 # one thread of linear algebra: matrices are small, and some tests start processes of their own
 test: $(VENV)/ready-developer
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --durations 15
 
 test-all: $(VENV)/ready-developer
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -m "slow or not slow"

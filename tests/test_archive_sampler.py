@@ -97,10 +97,32 @@ def test_the_budget_is_spent_and_never_exceeded():
         run(max_evals=150)
 
 
-def test_the_smallest_budget_of_all_is_not_exceeded():
-    result = run(num_particles=10, max_evals=20)
-    assert result.num_evals == 20
-    assert len(result.particles) == 10
+@pytest.mark.parametrize(("num_particles", "max_evals"), [(2, 4), (5, 12), (10, 20)])
+def test_the_smallest_budgets_of_all_are_not_exceeded(num_particles, max_evals):
+    result = run(num_particles=num_particles, max_evals=max_evals)
+    assert result.num_evals == max_evals
+    assert len(result.particles) == num_particles
+
+
+def test_a_batch_larger_than_the_budget():
+    result = sb.sample(
+        MIXTURE.log_prob, START, method=sb.ArchiveSampler(batch=2_000), num_particles=50, max_evals=300, vectorized=True
+    )
+    assert result.num_evals == 300
+
+
+@pytest.mark.parametrize("inside", [None, 0.0])
+def test_a_target_ten_thousand_times_narrower_than_the_start(inside):
+    """Alone, and with half of the start outside the support: log-densities span a thousand million nats."""
+    target = sb.Gaussian([0.3, 0.3], std=1e-4)
+
+    def log_prob(x):
+        return target.log_prob(x) if inside is None else np.where(x[:, 0] > inside, target.log_prob(x), -np.inf)
+
+    initial = sb.Gaussian([0.0, 0.0], std=1.0)
+    result = sb.sample(log_prob, initial, vectorized=True, num_particles=50, max_evals=2_000, seed=0)
+    assert abs(result.log_evidence) < 0.2
+    np.testing.assert_allclose(result.particles.std(axis=0), 1e-4, rtol=0.2)
 
 
 def test_it_resumes_bit_for_bit(tmp_path):
@@ -129,7 +151,7 @@ def test_walls_and_bounds():
 
 
 def test_nonsense_is_refused_in_words():
-    with pytest.raises(ValueError, match="batches of at least 20 evaluations, got 3"):
+    with pytest.raises(ValueError, match="batch to be a whole number of at least 20, got 3"):
         sb.ArchiveSampler(batch=3)
     with pytest.raises(ValueError, match="growth"):
         dataclasses.replace(sb.ArchiveSampler(), growth=-1.0)
@@ -186,6 +208,17 @@ def test_chains_start_from_different_draws_of_the_initial_distribution(rng):
     starts = begin_walk(state, rng).walk.chains.points
     assert len(np.unique(starts, axis=0)) == len(starts) == 50
     assert state.ledger.is_of_initial.sum() == 400, "the first batch and half of a scan"
+
+
+def test_chains_start_somewhere_even_if_no_draw_of_the_initial_distribution_is_inside(rng):
+    from steinbox.archive_sampler.walk import begin_walk
+
+    state, _ = told(sb.ArchiveSampler(base=START, batch=200), MIXTURE, rng, 8)
+    outside = np.where(state.ledger.is_of_initial, -np.inf, state.ledger.log_prob)
+    state = dataclasses.replace(state, ledger=dataclasses.replace(state.ledger, log_prob=outside))
+    starts = begin_walk(state, rng).walk.chains
+    assert np.isfinite(starts.log_prob).all()
+    assert len(np.unique(starts.points, axis=0)) == 50
 
 
 def test_chains_that_find_nothing_new_are_not_believed(monkeypatch):
@@ -258,6 +291,29 @@ def test_values_of_an_earlier_run_show_the_way():
     taught = run(initial=far, max_evals=600, num_particles=50, archive=earlier.archive)
     assert np.abs(taught.mean - MIXTURE.mean).max() < 0.3
     assert alone.effective_sample_size < 0.5 * taught.effective_sample_size
+
+
+def test_a_few_values_of_an_earlier_run_show_the_way():
+    """Thirty points around the target: weighed by their values, the mixture is where the best of them are."""
+    method = sb.ArchiveSampler(base=sb.Gaussian([30.0, 30.0], std=3.0))
+    points = np.random.default_rng(0).normal([4.0, 1.0], 4.0, size=(30, 2))
+    state = method.start(np.zeros((50, 2)), 600, np.random.default_rng(0))
+    fitted = method.informed(state, points, sb.Gaussian([4.0, 1.0], std=1.0).log_prob(points)).fitted.density
+    draws = fitted.quasi_random(200, np.random.default_rng(0))
+    assert draws.std(axis=0).max() < 0.75 * points.std(axis=0).min()
+
+
+def test_walls_are_met_where_the_last_points_are_outside(rng):
+    """Of a batch whose last proposal got no draws, those of the one before are the last."""
+    from steinbox.archive_sampler.polish import _meets_walls
+
+    log_prob = np.where(np.arange(200) < 100, -np.inf, 0.0)
+    proposals, counts = (None, None, None), (100, 100, 0)
+    ledger = Ledger(rng.standard_normal((200, 2)), log_prob, np.zeros(200), proposals, counts)
+    state = ArchiveState(ledger, Batch.nothing(2), num_particles=50, max_evals=1_000)
+    assert not _meets_walls(state)
+    ledger = dataclasses.replace(ledger, counts=(100, 0, 100), log_prob=log_prob[::-1])
+    assert _meets_walls(dataclasses.replace(state, ledger=ledger))
 
 
 # -- answers -----------------------------------------------------------------------------------------------------------
@@ -424,7 +480,11 @@ def test_a_trail_that_leads_back_to_the_mixture_is_given_up(rng, num_new, mean_s
     from steinbox.archive_sampler.search import _leads_back
 
     state, _ = told(sb.ArchiveSampler(base=START, batch=200), MIXTURE, rng, 4)
-    state = dataclasses.replace(state, next=Batch("search, trail", np.zeros((50, 2)), (None,), (50,)))
+    ledger, count = state.ledger, state.ledger.counts[-1]
+    ledger = dataclasses.replace(
+        ledger, proposals=(*ledger.proposals, None), counts=(*ledger.counts[:-1], count - 50, 50)
+    )  # of 60 draws ten failed
+    state = dataclasses.replace(state, ledger=ledger, next=Batch("search, trail", np.zeros((60, 2)), (None,), (60,)))
     surprises = np.zeros(len(state.ledger))
     surprises[-num_new:] = 20.0
     assert _leads_back(state, surprises, mean_surprise) == leads_back
@@ -493,7 +553,7 @@ def test_chains_take_over_where_the_mixture_would_not_arrive_in_time(rng, powers
         rng.standard_normal((6000, 1)), np.zeros(6000), [None], [6000], sb.Gaussian([0.0], std=1.0)
     )
     path = tuple(
-        Milestone(1500 * (k + 1), 1500 * (k + 1), tempering=power, log_evidence=0.0, effective_size=10.0)
+        Milestone(1500 * (k + 1), tempering=power, log_evidence=0.0, effective_size=10.0)
         for k, power in enumerate(powers)
     )
     state = ArchiveState(ledger, Batch.nothing(1), num_particles=100, max_evals=10_000, num_evals=6000, path=path)

@@ -159,6 +159,11 @@ def test_the_volume_is_that_of_the_map(rng):
     assert warp.forward(point)[1][0] == pytest.approx(np.linalg.slogdet(jacobian)[1], abs=1e-5)
 
 
+def test_points_on_a_line_have_no_axes(rng):
+    first = rng.standard_normal(500)
+    assert fit_turned_warp(equal(np.column_stack([first, first]))) is None
+
+
 def test_weights_count_for_the_axes(rng):
     """Draws of a blurred target, weighed to the target."""
     target, noise = TurnedBananas(), sb.Gaussian(np.zeros(4), std=3.0)

@@ -68,6 +68,15 @@ def test_weights_count(pool):
     assert sorted(sb.select(pool, heavy, 4)) == [3, 3, 3, 5]
 
 
+def test_all_weight_on_one_point(rng):
+    """But for a little weight that no resampling comes upon."""
+    points, weights = rng.standard_normal((500, 2)), np.full(500, 1.6e-5)
+    points[:8], weights[:8] = 1.0, 1.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert set(sb.select(points, weights, 10, log_prob=-0.5 * (points**2).sum(axis=1))) <= set(range(8))
+
+
 def test_a_large_pool_and_its_seed():
     pool = np.random.default_rng(0).normal(size=(9000, 2))
     first, again, other = (sb.select(pool, np.ones(9000), 30, rng=seed) for seed in (0, 0, 1))
@@ -122,7 +131,17 @@ def test_order_and_bulk_are_kept():
     assert smoothed.max() <= log_weights.max()
 
 
-@pytest.mark.parametrize("log_weights", [np.zeros(100), np.zeros(5), np.append(np.full(99, -np.inf), 0.0)])
+@pytest.mark.parametrize(
+    "log_weights",
+    [
+        np.zeros(100),
+        np.zeros(5),
+        np.append(np.full(99, -np.inf), 0.0),
+        np.concatenate(
+            [np.linspace(-3000, -2000, 300), np.linspace(-743, -712, 80), [0.0]]
+        ),  # its reciprocals overflow
+    ],
+)
 def test_weights_without_a_tail_stay_as_they_are(log_weights):
     smoothed, shape = pareto_smoothed(log_weights)
     np.testing.assert_array_equal(smoothed, log_weights)

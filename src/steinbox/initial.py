@@ -26,7 +26,7 @@ class Initial(Protocol):
         ...
 
     def log_prob(self, x: Array) -> Array:
-        """Log-density at the rows of ``x``, up to a constant."""
+        """Log-density at the rows of ``x``; normalised, since :class:`steinbox.ArchiveSampler` weighs draws by it."""
         ...
 
     def score(self, x: Array) -> Array:

@@ -7,6 +7,8 @@ import numpy as np
 from steinbox.types import Array
 from steinbox.weights import normalize
 
+_TINY = 1e-300  # what has a reciprocal, with room to spare
+
 
 def pareto_smoothed(log_weights: Array) -> tuple[Array, float]:
     r"""Log-weights with their largest replaced by quantiles of a fitted Pareto tail, and its shape :math:`\hat k`.
@@ -42,7 +44,7 @@ def pareto_smoothed(log_weights: Array) -> tuple[Array, float]:
         return log_weights, np.nan
     threshold = np.exp(log_weights[order[-num_tail - 1]] - largest)
     excess = np.exp(log_weights[tail] - largest) - threshold
-    if not excess[0] > 0:
+    if not (excess[0] > 0 and _lower_quartile(excess) > _TINY):
         return log_weights, np.nan
     shape, scale = _fitted_pareto(excess)
     shape = (num_tail * shape + 10 * 0.5) / (num_tail + 10)
@@ -56,13 +58,17 @@ def _fitted_pareto(excess: Array) -> tuple[float, float]:
     """Shape and scale of the generalised Pareto distribution of sorted values (Zhang & Stephens, 2009)."""
     num_values = len(excess)
     num_grid = 30 + int(np.sqrt(num_values))
-    quartile = excess[int(num_values / 4 + 0.5) - 1]
-    grid = 1 / excess[-1] + (1 - np.sqrt(num_grid / (np.arange(1, num_grid + 1) - 0.5))) / (3 * quartile)
+    steps = 1 - np.sqrt(num_grid / (np.arange(1, num_grid + 1) - 0.5))
+    grid = 1 / excess[-1] + steps / (3 * _lower_quartile(excess))
     shapes = np.log1p(-grid[:, None] * excess).mean(axis=1)
     log_likelihood = num_values * (np.log(-grid / shapes) - shapes - 1)
     theta = float(grid @ normalize(log_likelihood))
     shape = float(np.log1p(-theta * excess).mean())
     return shape, -shape / theta
+
+
+def _lower_quartile(excess: Array) -> float:
+    return float(excess[int(len(excess) / 4 + 0.5) - 1])
 
 
 def _quantiles(levels: Array, shape: float, scale: float) -> Array:

@@ -67,7 +67,8 @@ def select(
     pool = heaviest(w)
     w = w[pool] / w[pool].sum()
     centres = pool[systematic_resample(w, min(len(pool), 1000), rng)]
-    z = Standardized().fit(x[centres]).forward(x[pool])
+    is_one_point = np.allclose(x[centres], x[centres[0]], rtol=1e-14, atol=0.0)  # then it has no spread
+    z = Standardized().fit(x[pool if is_one_point else centres]).forward(x[pool])
     levels = None if log_prob is None else _standardised(np.asarray(log_prob, dtype=np.float64)[pool], w)
     candidates = np.arange(len(pool))
     if len(pool) > _MOST_CANDIDATES:

@@ -39,7 +39,7 @@ def answer(state: ArchiveState, initial: Initial) -> Draws:
     if believed is not None:
         points, log_prob = believed.points, believed.log_prob
         weights = np.full(len(points), 1 / len(points))
-    if state.polish is not None and _is_polished(state):
+    if state.polish is not None and state.polish.is_good:
         particles, particles_log_prob = state.polish.points, state.polish.log_prob
     else:
         chosen = select(points, _spread(weights, state.num_particles), state.num_particles, log_prob=log_prob)

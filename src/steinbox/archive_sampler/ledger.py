@@ -19,7 +19,7 @@ from steinbox.weights import effective_sample_size, log_sum_exp, normalize
 Proposal: TypeAlias = GaussianMixture | WarpedMixture | None
 """What points were drawn from; None is the initial distribution."""
 
-_FLOOR = 1e4  # weights are never tempered as if they were smaller than the largest by more nats
+_FLOOR = 1e4  # nats below the heaviest: what a point outside the support counts as, if none inside is lighter
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class Ledger:
         return total
 
     def before(self, share: float, initial: Initial) -> Ledger:
-        """As it was when there were about this share of the points, at the end of a batch."""
+        """As it was when there were about this share of the points, after the draws of a proposal."""
         num_proposals = max(1, int((np.cumsum(self.counts) <= share * len(self)).sum()))
         proposals, counts = self.proposals[:num_proposals], self.counts[:num_proposals]
         points, log_prob = self.points[: sum(counts)], self.log_prob[: sum(counts)]
@@ -106,8 +106,9 @@ def log_share(proposal: Proposal, count: int, points: Array, initial: Initial) -
 
 
 def floored(log_weights: Array) -> Array:
-    """Log-weights that can be tempered: none of them infinite."""
-    return np.asarray(np.maximum(log_weights, log_weights.max() - _FLOOR))
+    """Log-weights that can be tempered: none of them infinite, and those that were not as they are."""
+    lowest = np.min(log_weights, where=np.isfinite(log_weights), initial=log_weights.max() - _FLOOR)
+    return np.asarray(np.maximum(log_weights, lowest))
 
 
 def weighted_sample(points: Array, log_weights: Array, power: float) -> WeightedPoints:

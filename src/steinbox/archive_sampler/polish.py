@@ -95,7 +95,8 @@ def _weighed(
 
 def _meets_walls(state: ArchiveState) -> bool:
     """Whether some of the last points are outside the support."""
-    recent = state.ledger.log_prob[-state.ledger.counts[-1] :]
+    num_recent = next(count for count in reversed(state.ledger.counts) if count > 0)
+    recent = state.ledger.log_prob[-num_recent:]
     return bool(np.isneginf(recent).mean() > _MOST_OUTSIDE)
 
 

@@ -18,7 +18,7 @@ from steinbox.archive_sampler.polish import begin_polish, could_be_polished, end
 from steinbox.archive_sampler.search import following, is_searched_out, scanning
 from steinbox.archive_sampler.state import ArchiveState, Batch
 from steinbox.archive_sampler.walk import begin_walk, ought_to_walk, walked
-from steinbox.checks import require_number
+from steinbox.checks import require_count, require_number
 from steinbox.evaluate import Evaluation
 from steinbox.initial import Initial
 from steinbox.mixtures import GaussianMixture
@@ -51,8 +51,8 @@ class ArchiveSampler:
     from a quadratic fitted to all log-densities. Up to a fifth of the budget searches for mass that the mixture has
     missed. If the mixture cannot follow the target, half of the budget goes to Markov chains from the initial
     distribution. At the end the weights are Pareto-smoothed, and :func:`~steinbox.select` chooses the particles. If the
-    points are worth few independent draws but a regression of all log-densities is accurate, they are chosen from
-    points that it weighs, and only they are evaluated.
+    points are worth few independent draws but a regression of the log-densities of the heaviest is accurate, they are
+    chosen from points that it weighs, and only they are evaluated.
 
     ``result.trace`` has, after each batch, what is drawn next (``decision``), the power a (``tempering``), the
     effective sample size of the untempered weights, the number of components of the mixture and the log-evidence.
@@ -67,6 +67,9 @@ class ArchiveSampler:
     stop_early : bool
         Whether to stop when the points are worth twenty times as many independent draws as there are particles, and
         the last third of them did not change the log-evidence: then more would hardly change the particles.
+    base : Initial, optional
+        What the first points are drawn from, and the search; with a normalised density. If not given, the initial
+        distribution of the run.
 
     Examples
     --------
@@ -85,8 +88,8 @@ class ArchiveSampler:
 
     def __post_init__(self) -> None:
         require_number("growth", self.growth)
-        if self.batch is not None and self.batch < 20:
-            raise ValueError(f"ArchiveSampler expects batches of at least 20 evaluations, got {self.batch}")
+        if self.batch is not None:
+            require_count("batch", self.batch, 20)
 
     @property
     def needs_score(self) -> bool:
@@ -115,11 +118,11 @@ class ArchiveSampler:
                 f"{2 * num_particles} evaluations are needed"
             )
         batch = self._batch_size(dimension, max_evals)
-        size = max(min(_FEWEST_FIRST, batch), batch // _FIRST_PARTS)
+        size = min(max(min(_FEWEST_FIRST, batch), batch // _FIRST_PARTS), max_evals)
         return ArchiveState(Ledger.empty(dimension), self._first(size, rng), num_particles, max_evals)
 
     def informed(self, state: ArchiveState, points: Array, log_prob: Array) -> ArchiveState:
-        """Half of the first batch from a mixture fitted to values of earlier runs.
+        """Half of the first draws from a mixture fitted to values of earlier runs, and from then on all.
 
         How densely those points were proposed is not known, so that they teach where to look but are not weighed: their
         own density is fitted first, and their values are weighed against that.
@@ -132,7 +135,7 @@ class ArchiveSampler:
         equal = np.full(len(points), 1 / len(points))
         density = choose(WeightedPoints(points, equal, len(points)), rng).density
         log_weights = log_prob - density.log_prob(points)
-        power = temper(floored(log_weights), max(50, 0.05 * len(points)))
+        power = temper(floored(log_weights), min(max(50, 0.05 * len(points)), 0.5 * len(points)))
         fitted = choose(weighted_sample(points, log_weights, power), rng)
         half = len(state.next.points) // 2
         draws = np.concatenate([state.next.points[half:], fitted.density.quasi_random(half, rng)])
@@ -235,7 +238,7 @@ class ArchiveSampler:
         return state if state.search.is_on else self._proposing(state, left, rng)
 
     def _ought_to_search(self, state: ArchiveState) -> bool:
-        """Once when the weights are even or time is short, and once more before stopping early."""
+        """Once when the weights are even, for a while or late in the run, and once more before stopping early."""
         if state.fitted is None or is_searched_out(state):
             return False
         late = state.num_evals > 0.4 * state.max_evals

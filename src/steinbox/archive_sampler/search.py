@@ -39,6 +39,7 @@ _MOST_IN_VAIN = 3  # trails in a row that led nowhere
 _MOST_SCANS = 2
 _NARROW = (1 / 4, 1 / 16, 1 / 64)  # of the width of a component
 _NUM_NARROW = 60
+_SMALLEST_DISTANCE = 1e-9  # between points, in widths of the initial distribution
 _LAST_SCAN = 0.75  # of the room; the rest is for trails
 
 
@@ -141,7 +142,7 @@ def _begun(state: ArchiveState, initial: Initial, rng: np.random.Generator) -> A
     lead = _lead(ledger, rows, rng)
     if lead is None:
         rows = rows[:1]
-        std = 0.5 * nearest[0] / np.sqrt(len(scale)) * scale
+        std = 0.5 * max(nearest[0], _SMALLEST_DISTANCE) / np.sqrt(len(scale)) * scale
         lead = _Lead(GaussianMixture([Gaussian(ledger.points[rows[0]], std=std)]), 0.0, np.ones(1))
     trail = Trail(rows, len(ledger), (lead.mean(ledger.log_prob[rows]),), lead.density, lead.is_sure)
     return replace(state, search=replace(state.search, trail=trail))
@@ -186,7 +187,7 @@ def _judged(state: ArchiveState, trail: Trail, left: int, rng: np.random.Generat
 
 def _leads_back(state: ArchiveState, surprises: Array, mean_surprise: float) -> bool:
     """Whether the trail goes to where the mixture is: few of its last points are surprises, or all are small ones."""
-    is_new = surprises[-len(state.next.points) :] > _SURPRISE
+    is_new = surprises[-max(state.ledger.counts[-1], 1) :] > _SURPRISE
     return bool(is_new.mean() < _NEW or mean_surprise < _GREAT)
 
 

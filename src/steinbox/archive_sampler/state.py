@@ -34,7 +34,6 @@ class Milestone:
     """How things stood after a batch."""
 
     num_points: int
-    num_evals: int
     tempering: float
     log_evidence: float
     effective_size: float
@@ -110,7 +109,7 @@ class ArchiveState:
     def remembered(self) -> Self:
         """With a milestone of how things stand."""
         ledger = self.ledger
-        milestone = Milestone(len(ledger), self.num_evals, self.tempering, ledger.log_evidence, ledger.effective_size)
+        milestone = Milestone(len(ledger), self.tempering, ledger.log_evidence, ledger.effective_size)
         return replace(self, path=(*self.path, milestone))
 
     @property

@@ -15,6 +15,7 @@ FAR = 0.3  # weights that must be tempered to a smaller power are of a mixture t
 _NEAR = 0.8  # to a larger one: of a mixture that has arrived
 _ON_THE_WAY = 1.2  # the mixture is, if that power has grown by this factor since there were half as many points
 _PATIENCE = 0.05  # of the budget, for the mixture to take up what a search found
+_FEWEST_STARTS = 3  # points of the initial distribution that are inside the support
 _CHAINS = KHMC()
 
 
@@ -46,9 +47,14 @@ def _is_on_its_way(state: ArchiveState) -> bool:
 
 
 def begin_walk(state: ArchiveState, rng: np.random.Generator) -> ArchiveState:
-    """Chains from the draws of the initial distribution, which are still far from each other."""
+    """Chains from the draws of the initial distribution, which are still far from each other.
+
+    If hardly any of these is inside the support, they start from all points that are.
+    """
     ledger = state.ledger
-    inside = np.flatnonzero(ledger.is_of_initial & np.isfinite(ledger.log_prob))
+    is_inside = np.isfinite(ledger.log_prob)
+    is_start = is_inside & ledger.is_of_initial
+    inside = np.flatnonzero(is_start if is_start.sum() >= _FEWEST_STARTS else is_inside)
     rows = rng.choice(inside, size=state.num_particles, replace=len(inside) < state.num_particles)
     chains = _CHAINS.start(ledger.points[rows], state.max_evals - state.num_evals + state.num_particles, rng)
     proposed, correction = chains.proposal.draw(chains.points, rng)

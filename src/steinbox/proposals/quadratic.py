@@ -42,7 +42,7 @@ def quadratic_proposal(points: Array, log_prob: Array, log_weights: Array) -> Ga
         return None
     log_weights = np.where(known, log_weights, -np.inf)
     wanted = min(max(1.5 * num_features, 0.3 * num_points), 0.8 * known.sum())
-    weights = normalize(temper(log_weights, wanted) * np.where(known, log_weights, -np.inf))
+    weights = normalize(temper(log_weights, wanted) * log_weights)
     used = _heaviest(weights, max(_ENOUGH_POINTS, 2 * num_features))
     mean = weights @ points
     centred = points - mean

@@ -27,6 +27,7 @@ from steinbox.types import Array
 
 _NUM_STEPS = 2
 _ENOUGH = 2.0  # points for every product of two coordinates
+_FLAT = 1e-12  # a smaller eigenvalue of the correlations is rounding
 _EXPLAINED = 0.7  # of the variance may be left unexplained along the last axis
 
 
@@ -77,8 +78,11 @@ def fit_turned_warp(sample: WeightedPoints, *, pseudo: float = 0.5) -> TurnedWar
         return None
     centre = sample.weights @ sample.points
     centred = sample.points - centre
-    root = np.linalg.cholesky(np.cov(centred.T, aweights=sample.weights, ddof=0))
-    white = np.linalg.inv(root).T
+    covariance = np.cov(centred.T, aweights=sample.weights, ddof=0)
+    scales = np.maximum(np.sqrt(np.diag(covariance)), 1e-300)
+    if np.linalg.eigvalsh(covariance / np.outer(scales, scales))[0] < _FLAT:
+        return None
+    white = np.linalg.inv(np.linalg.cholesky(covariance)).T
     variances, directions = _unexplained(centred @ white, _products(centred @ white), sample)
     if variances[-1] > _EXPLAINED * (1 - num_products / sample.size):
         return None
