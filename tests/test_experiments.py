@@ -145,6 +145,17 @@ def test_a_run_that_cannot_be_measured_is_not_counted():
         watched(stopped_at(10_000), measure=lambda points, weights: {}["mmd2"])
 
 
+def test_a_run_whose_target_fails_is_not_counted():
+    calls = []
+
+    def log_prob(x):
+        calls.append(len(x))
+        return np.full(len(x), np.nan if len(calls) > 5 else 0.0)
+
+    with pytest.raises(RuntimeError, match="could not be measured"):
+        watched(log_prob)
+
+
 def test_the_command_runs_and_tells_the_verdicts(tmp_path, monkeypatch):
     monkeypatch.setitem(GAUSSIAN.sizes, "quick", GAUSSIAN.sizes["miniature"])
     result = CliRunner().invoke(app, ["reproduce", "gaussian", "--seeds", "1", "--out", str(tmp_path)])
@@ -368,6 +379,16 @@ def test_the_summary_has_a_line_for_every_method():
     assert head[:3] == ["method", "setting", "seeds"]
     assert [line[0] for line in rest].count("SMC") == 2  # with two budgets
     assert ["KAMH", "burn-in 6", "3", "12", "1,200"] in [line[:5] for line in rest]
+
+
+def test_the_longest_runs_stand_for_a_curve():
+    """SMC is run with two budgets: the panels against the number of particles show the larger one."""
+    table = made_up(EXPERIMENTS["rbm"], AS_CLAIMED["rbm"]).where(method="SMC")
+    lengths = {row.num_iterations for row in table}
+    table = Table(replace(row, value=100.0) if row.num_iterations == min(lengths) else row for row in table)
+    figure = EXPERIMENTS["rbm"].plot(table)
+    (shown,) = [line for line in figure.axes[3].lines if line.get_label() == "SMC"]
+    np.testing.assert_allclose(shown.get_ydata(), -1.0, atol=0.05)
 
 
 def test_chains_with_several_burn_ins_are_shown_and_compared_each():

@@ -63,8 +63,9 @@ def sample(
         ``rng``, it gets a generator for each evaluation (a list of them, one per point, with ``vectorized=True``), so
         that estimates by simulation are reproducible wherever they run.
     initial : Gaussian, scipy.stats distribution, list of univariate ones, (n, d) array, or None
-        Where to start: a distribution, or the particles themselves (annealed methods then fit a Gaussian to them). It
-        is cut off at the bounds; with None, and finite bounds, it is uniform between them.
+        Where to start: a distribution, or the particles themselves (annealed methods and the default then fit a
+        Gaussian to them, as they do to the draws of a distribution with walls). It is cut off at the bounds; with None,
+        and finite bounds, it is uniform between them.
     num_particles : int
         200 if not given; an array as ``initial`` sets it.
     method : ArchiveSampler, SVGD, GFSVGD, AnnealedSVGD, AnnealedGFSVGD or one of :mod:`steinbox.baselines`

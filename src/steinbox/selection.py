@@ -31,9 +31,9 @@ def select(
     They minimise the maximum mean discrepancy to the pool: with the mean embedding
     :math:`\mu_i = \sum_j w_j k(x_i, x_j)`, the (t+1)-th point maximises
     :math:`\mu_i - \tfrac{1}{t+1} \sum_{s \le t} k(x_i, x_{i_s})` (kernel herding; Chen, Welling & Smola, 2010), then
-    each of them is exchanged for a better one until none is. The kernel is Gaussian with :math:`h = \text{med}^2` in
-    standardised coordinates; with ``log_prob``, a tenth of a Gaussian kernel of the standardised log-density is added,
-    without which the points would be more central than the pool.
+    each of them is exchanged for a better one until none is, or eight times. The kernel is Gaussian with
+    :math:`h = \text{med}^2` in standardised coordinates; with ``log_prob``, a tenth of a Gaussian kernel of the
+    standardised log-density is added, without which the points would be more central than the pool.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def select(
     log_prob : (m,) array_like, optional
         The target's log-density at the points.
     rng : Generator or int
-        Among more than 4,000 points, which are candidates.
+        Which points the coordinates are standardised by and, among more than 4,000, which are candidates.
 
     Returns
     -------

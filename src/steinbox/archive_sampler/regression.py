@@ -1,4 +1,5 @@
-r"""What the archive foretells of points that were not evaluated: a Gaussian process through all log-densities,
+r"""What the archive foretells of points that were not evaluated: a Gaussian process through the log-densities
+of the points that hold nearly all weight,
 
 .. math:: \log p(x) = b(x) + \beta^\top (1, z, \|z\|^2) + g(z), \qquad \operatorname{cov}(g(z), g(z'))
           = s^2 \big(k(z, z') + \eta\, 1_{z = z'}\big),

@@ -15,6 +15,7 @@ SVGD, ANNEALED_SVGD, GF_SVGD = "SVGD", "A-SVGD", "GF-SVGD"
 KERNEL_CURVE, INTERPOLANT = "AGF-SVGD (kernel curve)", "AGF-SVGD (interpolant)"
 GF_AIS, IMPORTANCE, EXACT = "GF-AIS", "importance sampling", "exact Monte Carlo"
 KAMH, KHMC, SMC, DEFAULT = "KAMH", "KHMC", "SMC", "default (archive)"
+CHAINS = (KAMH, KHMC)
 
 _COLOURS = {
     SVGD: "#1f77b4",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,7 +45,8 @@ def plot_flow(table: Table) -> Figure:
         def keep(iteration: Iteration, clouds: list[Array] = clouds) -> None:
             clouds.append(iteration.particles)
 
-        sample(target.log_prob, START, num_particles=100, method=method, vectorized=True, seed=0, callback=keep)
+        quietly = partial(sample, vectorized=True, progress=False)
+        quietly(target.log_prob, START, num_particles=100, method=method, seed=0, callback=keep)
         for axes, step in zip(panels, times, strict=True):
             axes.contourf(grid, grid, density, levels=6, cmap="Blues", alpha=0.7)
             axes.scatter(*clouds[step].T, s=8, color="#b3202c", edgecolors="none")

@@ -25,21 +25,28 @@ from steinbox.experiments.drawing import (
 )
 from steinbox.experiments.experiment import Experiment
 from steinbox.experiments.measures import SphericalMixture
-from steinbox.experiments.panels import Curve, against_evaluations, early, final, four_panels, summary
+from steinbox.experiments.panels import (
+    AT_FIRST,
+    Curve,
+    against_evaluations,
+    early,
+    final,
+    four_panels,
+    largest_size,
+    summary,
+)
 from steinbox.experiments.settings import papers_settings
 from steinbox.experiments.table import Row, Table, Task
-from steinbox.experiments.trajectory import seen, trajectory
+from steinbox.experiments.trajectory import exact_rows, trajectory
 from steinbox.gaussian import Gaussian
 from steinbox.samplers import GFSVGD, AnnealedGFSVGD, AnnealedSVGD, Sampler
 from steinbox.targets import paper_gmm, paper_gmm_initial
-from steinbox.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PAPER, MEDIAN, OURS = "paper", "median", "package defaults"
 _PARTICLE, _SHARED = "paper, step per particle", "paper, step shared"
-_AT_FIRST = 0.1  # of the iterations
 
 
 @dataclass(frozen=True)
@@ -100,12 +107,6 @@ def measure(config: Config, task: Task, folder: Path) -> list[Row]:
     )
 
 
-def exact_rows(task: Task, draws: Array, measured: SphericalMixture) -> list[Row]:
-    """The rows of exact draws."""
-    metrics = measured(draws, np.full(len(draws), 1 / len(draws)))
-    return seen(task, len(draws), task.num_iterations, len(draws), 0.0, metrics)
-
-
 def sampler(task: Task, initial: Gaussian) -> Sampler:
     """The method with its setting.
 
@@ -140,11 +141,6 @@ ALL_CURVES = (
 )
 
 
-def largest_size(table: Table) -> int:
-    """The number of particles that convergence is shown with."""
-    return max(row.size for row in table)
-
-
 def plot(table: Table) -> Figure:
     """The four panels of Figure 2, with the interpolant and the default beside the paper's methods."""
     return four_panels(table, _CURVES, largest_size(table))
@@ -175,7 +171,7 @@ def claims(table: Table) -> list[Claim]:
         return dict(final(table, Curve(method, setting), size))
 
     def soon(method: str, setting: str = PAPER) -> dict[int, float]:
-        return dict(early(table, Curve(method, setting), size, _AT_FIRST))
+        return dict(early(table, Curve(method, setting), size, AT_FIRST))
 
     gradient_free = (
         ("kernel curve", KERNEL_CURVE, PAPER),

@@ -11,22 +11,20 @@ import numpy as np
 
 from steinbox.datasets import load_glass, load_susy
 from steinbox.experiments.claims import Claim
-from steinbox.experiments.drawing import DEFAULT, EXACT, INTERPOLANT, KAMH, KERNEL_CURVE, KHMC, SMC, finish, legend
+from steinbox.experiments.drawing import CHAINS, DEFAULT, EXACT, INTERPOLANT, KERNEL_CURVE, SMC, finish, legend
 from steinbox.experiments.experiment import Experiment
 from steinbox.experiments.gmm import OURS, PAPER, sampler
 from steinbox.experiments.ground_truth import ground_truth
 from steinbox.experiments.measures import ReferenceDraws
-from steinbox.experiments.panels import Curve, convergence
-from steinbox.experiments.rbm import burn_in, by_budget, chains, converges_fastest, curves_of, ends, largest_size
+from steinbox.experiments.panels import Curve, convergence, largest_size
+from steinbox.experiments.rbm import burn_in, by_budget, chains, converges_fastest, curves_of, ends
 from steinbox.experiments.table import Row, Table, Task
-from steinbox.experiments.trajectory import seen, trajectory
+from steinbox.experiments.trajectory import exact_rows, trajectory
 from steinbox.targets import GPClassification, Laplace, paper_gp_initial
 from steinbox.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-_CHAINS = (KAMH, KHMC)
 
 
 @dataclass(frozen=True)
@@ -79,7 +77,7 @@ def tasks(config: Config) -> list[Task]:
         *[Task(EXACT, "", size, long, seed) for seed in seeds],
         *[Task(method, OURS, size, short, seed) for method in (INTERPOLANT, SMC, DEFAULT) for seed in seeds],
         *[Task(KERNEL_CURVE, PAPER, size, long, seed) for seed in seeds],
-        *[Task(method, burn_in(config.burn_in), size, long, seed) for method in _CHAINS for seed in seeds],
+        *[Task(method, burn_in(config.burn_in), size, long, seed) for method in CHAINS for seed in seeds],
     ]
 
 
@@ -106,7 +104,9 @@ def prepare(config: Config, folder: Path, num_jobs: int) -> None:
         largest_r_hat=config.largest_r_hat,
         num_jobs=num_jobs,
     )
-    np.savez_compressed(path, draws=draws.astype(np.float32), r_hat=r_hat)
+    unfinished = path.with_suffix(".unfinished.npz")
+    np.savez_compressed(unfinished, draws=draws.astype(np.float32), r_hat=r_hat)
+    unfinished.replace(path)  # whoever is killed leaves no half of it
 
 
 def measure(config: Config, task: Task, folder: Path) -> list[Row]:
@@ -122,7 +122,7 @@ def measure(config: Config, task: Task, folder: Path) -> list[Row]:
         return trajectory(
             task, by_budget(task.method), target.log_prob, initial, measured, watch=False, max_evals=budget
         )
-    if task.method in _CHAINS:
+    if task.method in CHAINS:
         method, keep = chains(task, config.burn_in), _unfinished(config, task, folder)
         return trajectory(task, method, target.log_prob, initial, measured, burn_in=config.burn_in, keep=keep)
     return trajectory(task, sampler(task, initial), target.log_prob, initial, measured)
@@ -138,8 +138,7 @@ def _of_draws(task: Task, draws: Array) -> list[Row]:
     """What as many draws of the ground truth reach, compared with the rest of it."""
     order = np.random.default_rng([task.seed, 2]).permutation(len(draws))
     few, rest = draws[order[: task.num_particles]], draws[order[task.num_particles :]]
-    metrics = ReferenceDraws(rest)(few, np.full(len(few), 1 / len(few)))
-    return seen(task, len(few), task.num_iterations, len(few), 0.0, metrics)
+    return exact_rows(task, few, ReferenceDraws(rest))
 
 
 def plot(table: Table) -> Figure:
@@ -160,7 +159,7 @@ def plot(table: Table) -> Figure:
 def claims(table: Table) -> list[Claim]:
     """Section 5.4."""
     ours = {"kernel curve": Curve(KERNEL_CURVE, PAPER), "interpolant, package defaults": Curve(INTERPOLANT, OURS)}
-    others = [curve for curve in curves_of(table) if curve.method in _CHAINS]
+    others = [curve for curve in curves_of(table) if curve.method in CHAINS]
     return converges_fastest(table, ours, others, largest_size(table), "Fig. 4")
 
 

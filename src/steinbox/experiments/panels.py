@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+AT_FIRST = 0.1  # of the iterations: where it is asked who converges fastest
 _METRICS = {"mean_mse": "log10 MSE of the mean", "variance_mse": "log10 MSE of the variance", "mmd2": "log10 MMD²"}
 _ENDS = {"mmd2": "log10 MMD²"} | _METRICS | {"variance_ratio": "variance / exact"}
 
@@ -32,11 +33,21 @@ class Curve(NamedTuple):
         return self.label or self.method
 
 
+def largest_size(table: Table) -> int:
+    """The number of particles that convergence is shown with."""
+    return max(row.size for row in table)
+
+
 def final(table: Table, curve: Curve, size: int, metric: str = "mmd2") -> Seeds:
     """Log10 of the metric at the end of the runs with this many particles, by seed; of the longest if they differ."""
-    rows = table.where(method=curve.method, setting=curve.setting, size=size, metric=metric).last()
-    longest = max((row.num_iterations for row in rows), default=0)
-    return log10(rows.where(num_iterations=longest).by_seed())
+    return log10(_ends(table.where(size=size), curve, metric).by_seed())
+
+
+def _ends(table: Table, curve: Curve, metric: str) -> Table:
+    """The ends of a curve's runs, of every number of particles those of the longest."""
+    rows = table.where(method=curve.method, setting=curve.setting, metric=metric).last()
+    longest = {size: max(row.num_iterations for row in rows.where(size=size)) for size in {row.size for row in rows}}
+    return Table(row for row in rows if row.num_iterations == longest[row.size])
 
 
 def early(table: Table, curve: Curve, size: int, share: float) -> Seeds:
@@ -61,8 +72,7 @@ def four_panels(table: Table, curves: Sequence[Curve], size: int) -> Figure:
     finish(panels[0], f"(a) convergence, n = {size}", "iterations", "log10 MMD²", logarithmic=True)
     for axes, letter, (metric, name) in zip(panels[1:], "bcd", _METRICS.items(), strict=True):
         for curve in (*curves, Curve(EXACT, "")):
-            rows = table.where(method=curve.method, setting=curve.setting, metric=metric).last()
-            line(axes, rows, "size", curve.name)
+            line(axes, _ends(table, curve, metric), "size", curve.name)
         finish(axes, f"({letter}) {name}", "particles n", name, logarithmic=True)
         sizes = sorted({row.size for row in table})
         axes.set_xticks(sizes, [str(each) for each in sizes])

@@ -12,13 +12,22 @@ import numpy as np
 from steinbox import baselines
 from steinbox.archive_sampler import ArchiveSampler
 from steinbox.experiments.claims import Claim, Finding, below
-from steinbox.experiments.drawing import DEFAULT, EXACT, INTERPOLANT, KAMH, KERNEL_CURVE, KHMC, SMC
+from steinbox.experiments.drawing import CHAINS, DEFAULT, EXACT, INTERPOLANT, KAMH, KERNEL_CURVE, KHMC, SMC
 from steinbox.experiments.experiment import Experiment
-from steinbox.experiments.gmm import MEDIAN, OURS, PAPER, exact_rows, sampler
+from steinbox.experiments.gmm import MEDIAN, OURS, PAPER, sampler
 from steinbox.experiments.measures import SphericalMixture
-from steinbox.experiments.panels import Curve, against_evaluations, early, final, four_panels, summary
+from steinbox.experiments.panels import (
+    AT_FIRST,
+    Curve,
+    against_evaluations,
+    early,
+    final,
+    four_panels,
+    largest_size,
+    summary,
+)
 from steinbox.experiments.table import Row, Seeds, Table, Task
-from steinbox.experiments.trajectory import trajectory
+from steinbox.experiments.trajectory import exact_rows, trajectory
 from steinbox.samplers import Sampler
 from steinbox.targets import paper_rbm, paper_rbm_initial
 
@@ -26,7 +35,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _HISTORY = {KAMH: 200, KHMC: 600}  # points of the history to learn a proposal from
-_AT_FIRST = 0.1  # of the iterations
 
 
 @dataclass(frozen=True)
@@ -45,7 +53,6 @@ SIZES = {
     "quick": Config(2, 300, 600, num_interpolant_iterations=100, sizes=(50, 100)),
     "full": Config(10, 2000, 10_000),
 }
-_CHAINS = (KAMH, KHMC)
 
 
 def tasks(config: Config) -> list[Task]:
@@ -57,7 +64,7 @@ def tasks(config: Config) -> list[Task]:
     long, short, largest = config.num_iterations, config.num_interpolant_iterations, max(config.sizes)
     everywhere = [(EXACT, "", long), (KERNEL_CURVE, PAPER, long), (INTERPOLANT, OURS, short)]
     everywhere += [(DEFAULT, OURS, short), (SMC, OURS, short), (SMC, OURS, long)]
-    once = [(KERNEL_CURVE, MEDIAN, long), *[(method, burn_in(config.burn_in), long) for method in _CHAINS]]
+    once = [(KERNEL_CURVE, MEDIAN, long), *[(method, burn_in(config.burn_in), long) for method in CHAINS]]
     runs = [*[(run, size) for size in config.sizes for run in everywhere], *[(run, largest) for run in once]]
     return [
         Task(method, setting, size, num_iterations, seed)
@@ -77,7 +84,7 @@ def measure(config: Config, task: Task, folder: Path) -> list[Row]:
     measured = SphericalMixture.of(target)
     if task.method == EXACT:
         return exact_rows(task, target.sample(task.num_particles, np.random.default_rng([task.seed, 2])), measured)
-    if task.method in _CHAINS:
+    if task.method in CHAINS:
         method, sizes = chains(task, config.burn_in), config.sizes[:-1]
         return trajectory(task, method, target.log_prob, initial, measured, burn_in=config.burn_in, sizes=sizes)
     if task.method in (SMC, DEFAULT):
@@ -102,7 +109,7 @@ def curves_of(table: Table) -> list[Curve]:
     """The methods; the chains with every burn-in they had, of which the longest need not be named."""
     return [
         Curve(KERNEL_CURVE, PAPER),
-        *[curve for method in _CHAINS for curve in _with_burn_in(table.where(method=method), method)],
+        *[curve for method in CHAINS for curve in _with_burn_in(table.where(method=method), method)],
         *[Curve(method, OURS) for method in (INTERPOLANT, SMC, DEFAULT)],
     ]
 
@@ -110,11 +117,6 @@ def curves_of(table: Table) -> list[Curve]:
 def _with_burn_in(table: Table, method: str) -> list[Curve]:
     settings = sorted({row.setting for row in table}, key=lambda setting: -int(setting.split()[-1]))
     return [Curve(method, setting, f"{method}, {setting}" if rank else "") for rank, setting in enumerate(settings)]
-
-
-def largest_size(table: Table) -> int:
-    """The number of particles that convergence is shown with."""
-    return max(row.size for row in table)
 
 
 def plot(table: Table) -> Figure:
@@ -135,7 +137,7 @@ def ends(table: Table) -> list[list[str]]:
 def claims(table: Table) -> list[Claim]:
     """Section 5.3, sentence by sentence."""
     size = largest_size(table)
-    burn_ins = [curve for curve in curves_of(table) if curve.method in _CHAINS]
+    burn_ins = [curve for curve in curves_of(table) if curve.method in CHAINS]
     ours = {
         "kernel curve": Curve(KERNEL_CURVE, PAPER),
         "kernel curve, bandwidth med²": Curve(KERNEL_CURVE, MEDIAN),
@@ -166,7 +168,7 @@ def claims(table: Table) -> list[Claim]:
 def converges_fastest(table: Table, ours: dict[str, Curve], others: list[Curve], size: int, source: str) -> list[Claim]:
     """AGF-SVGD against chains whose burn-in is given away: after a tenth of the iterations, and at the end."""
     looks: dict[str, Callable[[Curve], Seeds]] = {
-        "after a tenth of the iterations": lambda curve: early(table, curve, size, _AT_FIRST),
+        "after a tenth of the iterations": lambda curve: early(table, curve, size, AT_FIRST),
         "at the end": lambda curve: final(table, curve, size),
     }
     return [

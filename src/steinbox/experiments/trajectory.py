@@ -21,6 +21,7 @@ Measure: TypeAlias = Callable[[Array, Array], Mapping[str, float]]
 """Metrics of points and their weights."""
 
 _SECONDS = 60.0  # between two writings of a long run
+_NO_MEASUREMENT = (Status.CALLBACK_FAILED, Status.TARGET_FAILED, Status.TOO_MANY_FAILURES, Status.WORKERS_LOST)
 
 
 def checkpoints(num_iterations: int, num_points: int = 14) -> IntegerArray:
@@ -52,7 +53,8 @@ def trajectory(
 
     Iterations are counted from the end of the burn-in. The first ``sizes`` particles are measured by themselves at the
     end: once a proposal is learned, chains do not know of each other. A long run is kept in the file ``keep`` until it
-    is finished: if it is killed it goes on from there, and its seconds are counted from then.
+    is finished: if it is killed it goes on from there, and its seconds are counted from then. A method that cannot go
+    on, or whose particles have left the support, ends with those that it has.
     """
     seen_before = None if keep is None else keep.with_suffix(".seen")
     camera = _Camera(task, measure, burn_in, watch, seen_before)
@@ -71,8 +73,8 @@ def trajectory(
     )
     if result.status is Status.INTERRUPTED:  # else half a run would count as one
         raise KeyboardInterrupt
-    if result.status is Status.CALLBACK_FAILED:
-        raise RuntimeError(f"{task} could not be measured: {' '.join(result.warnings)}")
+    if result.status in _NO_MEASUREMENT:
+        raise RuntimeError(f"{task} could not be measured: {result.status} {' '.join(result.warnings)}")
     last = camera.seconds()
     iteration = task.num_iterations
     rows = [row for row in camera.rows if row.iteration < iteration]
@@ -84,6 +86,12 @@ def trajectory(
         for each in keep.parent.glob(f"{keep.stem}.*"):
             each.unlink()
     return rows
+
+
+def exact_rows(task: Task, draws: Array, measure: Measure) -> list[Row]:
+    """The rows of exact draws."""
+    metrics = measure(draws, np.full(len(draws), 1 / len(draws)))
+    return seen(task, len(draws), task.num_iterations, len(draws), 0.0, metrics)
 
 
 def seen(
