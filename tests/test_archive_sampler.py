@@ -137,6 +137,39 @@ def test_it_resumes_bit_for_bit(tmp_path):
     np.testing.assert_array_equal(resumed.trace["log_evidence"], whole.trace["log_evidence"])
 
 
+@pytest.mark.parametrize("num_particles", [20, 250])
+def test_a_run_that_came_to_its_end_goes_on_with_more_evaluations(tmp_path, num_particles):
+    """After a polish (20 particles) and without; every old evaluation is weighed with the new ones."""
+    settings = {"checkpoint": tmp_path / "run.ckpt", "num_particles": num_particles}
+    first = run(**settings, max_evals=600)
+    assert ("polish" in first.trace["decision"]) == (num_particles == 20)
+    with pytest.raises(sb.CheckpointError, match="max_evals was 600 and is 500"):
+        run(**settings, max_evals=500)
+    longer = run(**settings, max_evals=3_000)
+    assert 600 < longer.num_evals == len(longer.archive) <= 3_000
+    np.testing.assert_array_equal(longer.archive.points[:600], first.archive.points)
+    np.testing.assert_array_equal(longer.pool[: len(first.pool)], first.pool)
+    assert longer.effective_sample_size > 2 * first.effective_sample_size
+    assert abs(longer.log_evidence) < 0.1
+    np.testing.assert_allclose(longer.mean, MIXTURE.mean, atol=0.2)
+    again = run(**settings, max_evals=3_000)
+    np.testing.assert_array_equal(again.particles, longer.particles)
+
+
+def test_chains_are_given_up_with_more_evaluations(tmp_path, monkeypatch):
+    monkeypatch.setattr("steinbox.archive_sampler.walk.FAR", 1.1)
+    monkeypatch.setattr("steinbox.archive_sampler.walk._ON_THE_WAY", np.inf)
+    monkeypatch.setattr("steinbox.archive_sampler.sampler._ENOUGH", np.inf)
+    settings = {"checkpoint": tmp_path / "run.ckpt", "num_particles": 50}
+    first = run(**settings, max_evals=4_000)
+    assert "chains" in first.trace["decision"]
+    monkeypatch.setattr("steinbox.archive_sampler.walk.FAR", 0.0)
+    longer = run(**settings, max_evals=6_000)
+    assert longer.num_evals == 6_000
+    assert "chains" not in longer.trace["decision"][len(first.trace["decision"]) :]
+    np.testing.assert_allclose(longer.mean, MIXTURE.mean, atol=0.1)
+
+
 def test_walls_and_bounds():
     target = sb.Gaussian([0.0, 0.0], std=1.0)
 

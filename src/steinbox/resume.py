@@ -13,6 +13,7 @@ import numpy as np
 from steinbox.checkpoint import Checkpoint, CheckpointError, Journal, NoJournal, Snapshot, differences
 from steinbox.evaluate import Evaluator
 from steinbox.loop import Journey, Keep
+from steinbox.samplers.base import Extendable, Sampler
 from steinbox.types import Array
 
 
@@ -42,10 +43,21 @@ def digest(array: Array) -> str:
 
 
 def resumed(
-    stored: Snapshot, problem: Mapping[str, Any], evaluator: Evaluator, rng: np.random.Generator, *, is_noisy: bool
+    stored: Snapshot,
+    problem: Mapping[str, Any],
+    sampler: Sampler,
+    evaluator: Evaluator,
+    rng: np.random.Generator,
+    *,
+    is_noisy: bool,
 ) -> Journey:
-    """The journey up to the checkpoint; evaluator and generator are put where they were."""
-    unlike = differences(stored.problem, problem)
+    """The journey up to the checkpoint; evaluator and generator are put where they were.
+
+    If more evaluations are allowed now, and the sampler can do with that, the journey is to go on with these.
+    """
+    asked, before = problem["max_evals"], stored.problem
+    is_longer = isinstance(sampler, Extendable) and asked > before.get("max_evals", np.inf)
+    unlike = differences({**before, "max_evals": asked} if is_longer else before, problem)
     if unlike:
         raise CheckpointError(f"the checkpoint is of another run: {unlike}. Name another file, or delete it")
     try:
@@ -56,6 +68,8 @@ def resumed(
         rng.bit_generator.state = stored.generator
     except (TypeError, ValueError, KeyError) as error:
         raise CheckpointError(f"the checkpoint holds no state of a random generator: {error}") from None
+    if isinstance(sampler, Extendable) and is_longer:
+        return Journey(sampler.extended(stored.state, asked, rng), stored.trace)
     return Journey(stored.state, stored.trace)
 
 

@@ -98,7 +98,8 @@ def sample(
     archive : Archive
         Evaluations of earlier runs (``result.archive``): they train the surrogate without being paid again.
     checkpoint : str, Path or Checkpoint
-        A file that is written after every iteration. The same call again takes the run up from there, bit for bit.
+        A file that is written after every iteration. The same call again takes the run up from there, bit for bit; the
+        default may be given a larger ``max_evals`` then, and goes on even if it had come to its end.
     callback : callable
         Called with an :class:`steinbox.loop.Iteration` after every iteration; return True to stop.
     progress : bool
@@ -149,7 +150,7 @@ def sample(
             journey = Journey(problem.state)
             if stored is not None:
                 is_noisy = bool(noise) and not calls.takes_rng
-                journey = resumed(stored, problem.description, evaluator, rng, is_noisy=is_noisy)
+                journey = resumed(stored, problem.description, problem.sampler, evaluator, rng, is_noisy=is_noisy)
             outcome = run(
                 problem.sampler,
                 evaluator,

@@ -142,6 +142,15 @@ class ArchiveSampler:
         batch = Batch("earlier runs", draws, (None, fitted.density), (len(state.next.points) - half, half))
         return replace(state, next=batch, fitted=fitted)
 
+    def extended(self, state: ArchiveState, max_evals: int, rng: np.random.Generator) -> ArchiveState:
+        """The state with a larger budget.
+
+        What the end of the old one had brought, chains or a polish, is given up: the archive goes on without them.
+        """
+        going_on = state.walk is None and state.polish is None and len(state.next.points) > 0
+        state = replace(state, max_evals=max_evals, walk=None, polish=None)
+        return state if going_on else self._decided(state, rng)
+
     def ask(self, state: ArchiveState, rng: np.random.Generator) -> Array:
         """The next draws."""
         return state.next.points

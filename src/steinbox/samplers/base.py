@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, Self, TypeAlias
+from typing import Any, Protocol, Self, TypeAlias, runtime_checkable
 
 import numpy as np
 
@@ -106,6 +106,15 @@ class Sampler(Protocol):
 
     def draws(self, state: Any) -> Draws:
         """The answer so far."""
+        ...
+
+
+@runtime_checkable
+class Extendable(Protocol):
+    """A sampler whose runs can go on with a larger budget, since nothing in them was planned for the old one."""
+
+    def extended(self, state: Any, max_evals: int, rng: np.random.Generator) -> Any:
+        """The state, at whatever point of its run, with a larger budget."""
         ...
 
 
