@@ -403,3 +403,6 @@ def test_chains_with_several_burn_ins_are_shown_and_compared_each():
     assert "kernel curve against KAMH, burn-in 1" in settings
     labels = [drawn.get_label() for drawn in experiment.plot(table).axes[0].lines]
     assert {"KHMC", "KHMC, burn-in 1"} <= set(labels)
+    unfinished = Table(row for row in table if (row.method, row.setting) != ("KHMC", "burn-in 2"))
+    settings = [finding.setting for finding in experiment.claims(unfinished)[0].findings]
+    assert "kernel curve against KHMC, burn-in 1" in settings, "KAMH's was longer"

@@ -106,17 +106,19 @@ def by_budget(method: str) -> Sampler:
 
 
 def curves_of(table: Table) -> list[Curve]:
-    """The methods; the chains with every burn-in they had, of which the longest need not be named."""
+    """The methods; the chains with every burn-in they had, of which the longest of all need not be named."""
+    runs = {(row.method, row.setting) for row in table if row.method in CHAINS}
+    longest = max((_num_steps(setting) for _, setting in runs), default=0)
+    burnt_in = sorted(runs, key=lambda run: (CHAINS.index(run[0]), -_num_steps(run[1])))
     return [
         Curve(KERNEL_CURVE, PAPER),
-        *[curve for method in CHAINS for curve in _with_burn_in(table.where(method=method), method)],
+        *[Curve(*run, "" if _num_steps(run[1]) == longest else ", ".join(run)) for run in burnt_in],
         *[Curve(method, OURS) for method in (INTERPOLANT, SMC, DEFAULT)],
     ]
 
 
-def _with_burn_in(table: Table, method: str) -> list[Curve]:
-    settings = sorted({row.setting for row in table}, key=lambda setting: -int(setting.split()[-1]))
-    return [Curve(method, setting, f"{method}, {setting}" if rank else "") for rank, setting in enumerate(settings)]
+def _num_steps(setting: str) -> int:
+    return int(setting.split()[-1])
 
 
 def plot(table: Table) -> Figure:
