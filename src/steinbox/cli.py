@@ -87,7 +87,10 @@ def sample(
     max_failure_rate: Annotated[float, typer.Option(help="Stop when more of the last evaluations failed.")] = 0.2,
     noise: Annotated[float | None, typer.Option(help="Standard deviation of a log-density that is estimated.")] = None,
     archive: Annotated[Path | None, typer.Option(help="An earlier result (.npz) whose evaluations to use.")] = None,
-    checkpoint: Annotated[Path | None, typer.Option(help="Keep the run in this file, and go on from there.")] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(help="Keep the run in this file, and go on from there; the default also with more evaluations."),
+    ] = None,
     out: Annotated[Path, typer.Option(help="Where to write the result (.npz).")] = Path("run.npz"),
     seed: Annotated[int | None, typer.Option(help="Fixes all randomness.")] = None,
     progress: Annotated[bool | None, typer.Option("--progress/--no-progress", help="Default: on a terminal.")] = None,
