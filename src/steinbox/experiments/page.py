@@ -35,8 +35,8 @@ def write_page(path: Path, done: Sequence[Reproduced], command: str) -> None:
         f"<h1>Stein variational gradient descent without gradient: the figures and their claims</h1>"
         f"<p><code>{escape(command)}</code>, steinbox {escape(steinbox.__version__)}, {date.today()}. "
         "Errors are log10 of MMD² or of the mean squared error, mean ± standard deviation over seeds; lower is better. "
-        "One method counts as below another if the difference, seed by seed, is beyond two standard errors (of one seed: "
-        "if it is below at all), and as not above if the mean difference says so.</p>"
+        "One method counts as below another if the difference, seed by seed, is beyond two standard errors (of one "
+        "seed: if it is below at all), and as not above if the mean difference says so.</p>"
         f"{_overview(done)}{body}</body></html>\n",
         encoding="utf-8",
     )

@@ -111,7 +111,7 @@ class Sampler(Protocol):
 
 @runtime_checkable
 class Extendable(Protocol):
-    """A sampler whose runs can go on with a larger budget, since nothing in them was planned for the old one."""
+    """A sampler whose runs can go on with a larger budget, even from their end."""
 
     def extended(self, state: Any, max_evals: int, rng: np.random.Generator) -> Any:
         """The state, at whatever point of its run, with a larger budget."""
