@@ -43,6 +43,7 @@ from steinbox.proposals import choice
 from steinbox.proposals.warped_mixture import WarpedMixture
 from steinbox.samplers.base import Draws
 from steinbox.surrogates import Interpolant
+from steinbox.surrogates.interpolant import InterpolantSurrogate
 from steinbox.weights import systematic_resample, temper
 
 RESULTS = run.RESULTS.with_name("ablation.csv")
@@ -120,6 +121,29 @@ def widened(scales: np.ndarray | list[float], shares: np.ndarray | list[float]) 
     return exchanged(sb.ArchiveSampler, "_proposals", proposals)
 
 
+def weighed_without_polish() -> AbstractContextManager[Any]:
+    """What the polish chose is the answer, or was paid for in vain."""
+    original = sb.ArchiveSampler._archived
+
+    def archived(
+        self: sb.ArchiveSampler, state: ArchiveState, points: np.ndarray, evaluation: Evaluation
+    ) -> ArchiveState:
+        return state if state.polish is not None else original(self, state, points, evaluation)
+
+    return patch.object(sb.ArchiveSampler, "_archived", archived)
+
+
+@dataclass(frozen=True, eq=False)
+class Interpolated:
+    """The density of an interpolant, of the archive's evidence."""
+
+    surrogate: InterpolantSurrogate
+    log_evidence: float
+
+    def log_prob(self, x: np.ndarray) -> np.ndarray:
+        return self.surrogate.log_prob(x) - self.log_evidence
+
+
 def moved_by_stein(state: ArchiveState, initial: Initial, rng: np.random.Generator) -> ArchiveState | None:
     """Particles of the archive, moved by Stein's force on an interpolant of its log-densities, and then evaluated."""
     rows = polish._known_best(state)
@@ -137,7 +161,8 @@ def moved_by_stein(state: ArchiveState, initial: Initial, rng: np.random.Generat
     x = moving.particles
     if not np.isfinite(x).all():
         return None
-    return replace(state, polish=Polish(x, surrogate.log_prob(x), is_good=False), next=Batch("polish", x, (), ()))
+    batch = Batch("polish", x, (Interpolated(surrogate, state.log_evidence),), (len(x),))
+    return replace(state, polish=Polish(x, surrogate.log_prob(x), is_good=False), next=batch)
 
 
 VARIANTS: dict[str, Exchange] = {
@@ -155,6 +180,7 @@ VARIANTS: dict[str, Exchange] = {
     "no scan for spikes": exchanged(search, "_NUM_NARROW", 0),
     "no chains": exchanged(sampler, "ought_to_walk", lambda _: False),
     "no polish": exchanged(sampler, "could_be_polished", lambda _: False),
+    "polished or not, never weighed with the rest": weighed_without_polish,
     "polished by Stein's force": exchanged(sampler, "begin_polish", moved_by_stein),
     "no Pareto smoothing": exchanged(answer, "pareto_smoothed", lambda log_weights: (log_weights, np.nan)),
     "particles drawn, not selected": exchanged(answer, "select", at_random),

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from steinbox.archive_sampler.regression import Foretold
 from steinbox.initial import Initial
 from steinbox.mixtures import GaussianMixture
 from steinbox.proposals.mixture_fit import WeightedPoints
@@ -16,7 +17,7 @@ from steinbox.selection import heaviest
 from steinbox.types import Array, Mask
 from steinbox.weights import effective_sample_size, log_sum_exp, normalize
 
-Proposal: TypeAlias = GaussianMixture | WarpedMixture | None
+Proposal: TypeAlias = GaussianMixture | WarpedMixture | Foretold | None
 """What points were drawn from; None is the initial distribution."""
 
 _FLOOR = 1e4  # nats below the heaviest: what a point outside the support counts as, if none inside is lighter

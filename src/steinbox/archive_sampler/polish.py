@@ -2,12 +2,11 @@ r"""The polish: particles chosen anew, from any number of points that a regressi
 
 With few evaluations the archive is a poor pool to choose from, but its log-densities may tell log p everywhere near.
 Then points that were never evaluated are as good as those that were. They are drawn of the fitted mixture, weighed by
+what the regression foretells, :class:`~steinbox.archive_sampler.regression.Foretold`, and teach a mixture that is drawn
+from in turn; the particles are chosen of all of them, and only these are evaluated.
 
-.. math:: \log\rho(x) = \mu(x) - \sigma^2(x)
-
-with the regression's mean and variance (the variance keeps :math:`\rho` low where little is known, as in
-:class:`~steinbox.surrogates.LeaveOneOut`), and teach a mixture that is drawn from in turn; the particles are chosen of
-all of them. Only these are evaluated. If :math:`p / \rho` is uneven there, the polish is undone.
+If :math:`p / \rho` is even there, they are the answer. If not, they are points of the archive like others, drawn of
+:math:`\rho`, and weighed with the others: a proposal that is far better than a mixture where these are poor.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from steinbox.archive_sampler.ledger import Ledger, weighted_sample
-from steinbox.archive_sampler.regression import Regression, regression
+from steinbox.archive_sampler.regression import Foretold, Regression, regression
 from steinbox.archive_sampler.state import ArchiveState, Batch, Polish
 from steinbox.evaluate import Evaluation
 from steinbox.initial import Initial
@@ -28,8 +27,8 @@ from steinbox.types import IntegerArray
 from steinbox.weights import effective_sample_size, normalize, temper
 
 _POOR = 10.0  # independent draws per particle: with more the archive is as good a pool
-_ACCURATE = 0.3  # nats: the regression's own standard deviation of log p, where the particles would be
-_AS_FORETOLD = 0.75  # independent draws per particle that p/ρ leaves: with fewer the polish is undone
+_ACCURATE = 1.0  # nats: the regression's own standard deviation of log p, where the particles would be
+_AS_FORETOLD = 0.95  # independent draws per particle that p/ρ leaves: with fewer, particles are chosen from all points
 _MOST_OUTSIDE = 0.01  # of the last points: the regression knows no walls
 _NEARLY_ALL = 0.9999
 _MOST_POINTS, _FEWEST_POINTS = 1500, 40
@@ -55,13 +54,13 @@ def begin_polish(state: ArchiveState, initial: Initial, rng: np.random.Generator
     if pool is None:
         return None
     chosen = select(pool.points, normalize(pool.log_weights), state.num_particles, log_prob=pool.log_prob)
-    points = pool.points[chosen]
+    points, density = pool.points[chosen], Foretold(known, pool.log_evidence)
     polish = Polish(points, pool.log_prob[chosen], is_good=False)
-    return replace(state, polish=polish, next=Batch("polish", points, (), ()))
+    return replace(state, polish=polish, next=Batch("polish", points, (density,), (len(points),)))
 
 
 def end_polish(state: ArchiveState, polish: Polish, evaluation: Evaluation) -> ArchiveState:
-    """Kept if the particles are as dense as foretold, undone if not."""
+    """The answer if the particles are as dense as foretold."""
     ratios = evaluation.log_prob - polish.log_prob
     good = bool(np.isfinite(ratios).all()) and (
         effective_sample_size(normalize(ratios)) > _AS_FORETOLD * state.num_particles

@@ -58,6 +58,24 @@ class Regression:
         return np.asarray(mean), self.scale * np.maximum(1 + self.nugget - known, 0.0)
 
 
+@dataclass(frozen=True, eq=False)
+class Foretold:
+    r"""The density that points have which were chosen by a regression: :math:`\rho / \int\rho`, with
+
+    .. math:: \log\rho(x) = \mu(x) - \sigma^2(x).
+
+    The variance keeps it low where little is known, as in :class:`~steinbox.surrogates.LeaveOneOut`.
+    """
+
+    known: Regression
+    log_evidence: float
+
+    def log_prob(self, x: Array) -> Array:
+        """The normalised log-density at the rows of ``x``."""
+        mean, variance = self.known.foretell(x)
+        return mean - variance - self.log_evidence
+
+
 def regression(points: Array, log_prob: Array, mixture: WarpedMixture) -> Regression | None:
     """The process through these values; None if its covariance is not positive in rounding.
 

@@ -13,7 +13,7 @@ from typing import Self
 import numpy as np
 
 from steinbox.archive_sampler.answer import answer
-from steinbox.archive_sampler.ledger import Ledger, Proposal, floored, weighted_sample
+from steinbox.archive_sampler.ledger import Ledger, floored, weighted_sample
 from steinbox.archive_sampler.polish import begin_polish, could_be_polished, end_polish
 from steinbox.archive_sampler.search import following, is_searched_out, scanning
 from steinbox.archive_sampler.state import ArchiveState, Batch
@@ -25,6 +25,7 @@ from steinbox.mixtures import GaussianMixture
 from steinbox.proposals.choice import choose, refit
 from steinbox.proposals.mixture_fit import WeightedPoints
 from steinbox.proposals.quadratic import quadratic_proposal
+from steinbox.proposals.warped_mixture import WarpedMixture
 from steinbox.samplers.base import Draws, Info
 from steinbox.types import Array
 from steinbox.weights import normalize, temper
@@ -51,8 +52,9 @@ class ArchiveSampler:
     from a quadratic fitted to all log-densities. Up to a fifth of the budget searches for mass that the mixture has
     missed. If the mixture cannot follow the target, half of the budget goes to Markov chains from the initial
     distribution. At the end the weights are Pareto-smoothed, and :func:`~steinbox.select` chooses the particles. If the
-    points are worth few independent draws but a regression of the log-densities of the heaviest is accurate, they are
-    chosen from points that it weighs, and only they are evaluated.
+    points are worth few independent draws but a regression of the log-densities of the heaviest is good enough, the
+    last points are chosen from many that it weighs. They are the particles if it foretold their densities well, and
+    otherwise weighed with the other points, as draws of what it foretold.
 
     ``result.trace`` has, after each batch, what is drawn next (``decision``), the power a (``tempering``), the
     effective sample size of the untempered weights, the number of components of the mixture and the log-evidence.
@@ -145,7 +147,7 @@ class ArchiveSampler:
     def extended(self, state: ArchiveState, max_evals: int, rng: np.random.Generator) -> ArchiveState:
         """The state with a larger budget.
 
-        What the end of the old one had brought, chains or a polish, is given up: the archive goes on without them.
+        Chains at the end of the old one are given up: the archive goes on without them.
         """
         going_on = state.walk is None and state.polish is None and len(state.next.points) > 0
         state = replace(state, max_evals=max_evals, walk=None, polish=None)
@@ -163,7 +165,7 @@ class ArchiveSampler:
         if state.walk is not None:
             state = walked(state, state.walk, evaluation, rng)
         elif state.polish is not None:
-            state = end_polish(state, state.polish, evaluation)
+            state = end_polish(self._weighed(self._archived(state, points, evaluation)), state.polish, evaluation)
         else:
             state = self._decided(self._weighed(self._archived(state, points, evaluation)), rng)
         return state, _info(state)
@@ -266,10 +268,10 @@ class ArchiveSampler:
         num_next = self._num_next(state, left)
         num_jumps = int(state.jump_share * num_next) if len(proposals) > 1 else 0
         counts = (num_next - num_jumps, num_jumps)[: len(proposals)]
-        draws = [each.quasi_random(count, rng) for each, count in zip(proposals, counts, strict=True) if each]
+        draws = [each.quasi_random(count, rng) for each, count in zip(proposals, counts, strict=True)]
         return replace(state, next=Batch(decision, np.concatenate(draws), proposals, counts))
 
-    def _proposals(self, state: ArchiveState) -> tuple[tuple[Proposal, ...], str]:
+    def _proposals(self, state: ArchiveState) -> tuple[tuple[GaussianMixture | WarpedMixture, ...], str]:
         if state.fitted is None:
             raise ValueError("there is no mixture yet")
         if state.tempering < 1:

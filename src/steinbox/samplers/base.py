@@ -23,7 +23,7 @@ class StalledError(RuntimeError):
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """All weighted points, from which the particles were chosen unless they were polished, and what they tell.
+    """All weighted points, from which the particles were chosen, and what they tell.
 
     ``mixture`` is the last proposal, ``doubts`` are reasons not to trust any of it, in plain words.
     """
