@@ -6,7 +6,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
 import steinbox as sb
-from steinbox.archive_sampler.regression import regression
+from steinbox.archive_sampler.regression import Foretold, regression
 from steinbox.proposals.choice import choose
 from steinbox.proposals.mixture_fit import WeightedPoints
 from steinbox.surrogates.interpolant import trend_features
@@ -86,3 +86,31 @@ def test_many_points_are_foretold_in_tiles(known, rng, monkeypatch):
     whole = mine.foretell(x)
     monkeypatch.setattr("steinbox.archive_sampler.regression._TILE", 7)
     np.testing.assert_allclose(mine.foretell(x), whole, rtol=1e-10, atol=1e-12)
+
+
+def test_what_is_foretold_at_a_centre_without_its_value(known):
+    """Against a process that was not told it, with the same trend, base and settings."""
+    points, values, mine = known
+    z = mine.coordinates.forward(points)
+    explained = trend_features(z) @ mine.trend + (0.0 if mine.base is None else mine.base.log_prob(points))
+    kernel = ConstantKernel(mine.scale) * RBF(np.sqrt(mine.bandwidth / 2)) + WhiteKernel(mine.scale * mine.nugget)
+    mean, variance = mine.left_out(values)
+    for i in (0, 17, 119):
+        others = np.arange(len(z)) != i
+        process = GaussianProcessRegressor(kernel, alpha=0.0, optimizer=None)
+        process.fit(z[others], (values - explained)[others])
+        expected, sd = process.predict(z[[i]], return_std=True)
+        assert mean[i] == pytest.approx(explained[i] + expected[0], rel=1e-6, abs=1e-7)
+        assert variance[i] == pytest.approx(sd[0] ** 2, rel=1e-3)
+
+
+def test_the_density_is_left_out_at_what_was_taught_and_the_process_elsewhere(known, rng):
+    points, values, mine = known
+    density = Foretold.of(mine, points, values, log_evidence=2.0)
+    new = rng.standard_normal((5, 3))
+    expected = [np.subtract(*mine.left_out(values)), np.subtract(*mine.foretell(new))]
+    np.testing.assert_allclose(
+        density.log_prob(np.concatenate([points, new])), np.concatenate(expected) - 2.0, rtol=1e-9
+    )
+    assert density.log_prob(points).std() > 0
+    assert (np.abs(density.log_prob(points) + 2.0 - values) > 1e-3).mean() > 0.5, "the process itself would know them"

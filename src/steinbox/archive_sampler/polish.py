@@ -47,14 +47,15 @@ def begin_polish(state: ArchiveState, initial: Initial, rng: np.random.Generator
     rows = _known_best(state)
     if len(rows) < _FEWEST_POINTS or state.fitted is None or _meets_walls(state):
         return None
-    known = regression(state.ledger.points[rows], state.ledger.log_prob[rows], state.fitted.density)
+    taught, values = state.ledger.points[rows], state.ledger.log_prob[rows]
+    known = regression(taught, values, state.fitted.density)
     if known is None:
         return None
     pool = _weighed(known, state.fitted, _POOR * state.num_particles, initial, rng)
     if pool is None:
         return None
     chosen = select(pool.points, normalize(pool.log_weights), state.num_particles, log_prob=pool.log_prob)
-    points, density = pool.points[chosen], Foretold(known, pool.log_evidence)
+    points, density = pool.points[chosen], Foretold.of(known, taught, values, pool.log_evidence)
     polish = Polish(points, pool.log_prob[chosen], is_good=False)
     return replace(state, polish=polish, next=Batch("polish", points, (density,), (len(points),)))
 

@@ -50,6 +50,17 @@ class Regression:
         mean, variance = (np.concatenate(each) for each in zip(*parts, strict=True))
         return mean, variance
 
+    def left_out(self, log_prob: Array) -> tuple[Array, Array]:
+        r"""Mean and variance at each centre, foretold without its own value (Rasmussen & Williams, 2006, eq. 5.12),
+
+        .. math:: \mu_i = v_i - [K^{-1} r]_i / [K^{-1}]_{ii}, \qquad \sigma_i^2 = s^2 / [K^{-1}]_{ii}
+
+        with the residuals r of the trend, which stays as it is.
+        """
+        inverse_root = solve_triangular(self.root, np.eye(len(self.root)), lower=True, check_finite=False)
+        precision = (inverse_root**2).sum(axis=0)
+        return log_prob - self.coefficients / precision, self.scale / precision
+
     def _foretell(self, x: Array) -> tuple[Array, Array]:
         z = self.coordinates.forward(x)
         near = RBF().value(squared_distances(self.centres, z) / self.bandwidth)
@@ -64,16 +75,26 @@ class Foretold:
 
     .. math:: \log\rho(x) = \mu(x) - \sigma^2(x).
 
-    The variance keeps it low where little is known, as in :class:`~steinbox.surrogates.LeaveOneOut`.
+    The variance keeps it low where little is known, as in :class:`~steinbox.surrogates.LeaveOneOut`. At a point that it
+    was taught it is what it would be without that point: there the process knows :math:`\log p`, which says nothing of
+    the places around, and would make every weight look even.
     """
 
     known: Regression
     log_evidence: float
+    taught: dict[bytes, float] = field(repr=False)
+
+    @classmethod
+    def of(cls, known: Regression, points: Array, log_prob: Array, log_evidence: float) -> Foretold:
+        """The density of a regression of these values, whose integral is given."""
+        mean, variance = known.left_out(log_prob)
+        return cls(known, log_evidence, dict(zip(map(bytes, points), mean - variance, strict=True)))
 
     def log_prob(self, x: Array) -> Array:
         """The normalised log-density at the rows of ``x``."""
         mean, variance = self.known.foretell(x)
-        return mean - variance - self.log_evidence
+        found = [self.taught.get(bytes(row), np.nan) for row in x]
+        return np.where(np.isnan(found), mean - variance, found) - self.log_evidence
 
 
 def regression(points: Array, log_prob: Array, mixture: WarpedMixture) -> Regression | None:
