@@ -147,6 +147,23 @@ def test_it_resumes_bit_for_bit(tmp_path):
     np.testing.assert_array_equal(resumed.trace["log_evidence"], whole.trace["log_evidence"])
 
 
+def test_it_resumes_a_polish_bit_for_bit(tmp_path):
+    """What is evaluated when it is interrupted is weighed by a density that was in the checkpoint."""
+    target, initial = sb.targets.StudentT(8, dof=5.0), sb.Gaussian(np.zeros(8), std=3)
+
+    def interrupt(iteration):
+        if iteration.num_evals == 400:
+            raise KeyboardInterrupt
+
+    settings = {"num_particles": 200, "max_evals": 600}
+    whole = run(target, initial, **settings)
+    stopped = run(target, initial, checkpoint=tmp_path / "run.ckpt", callback=interrupt, **settings)
+    assert stopped.trace["decision"][-1] == "polish"
+    resumed = run(target, initial, checkpoint=tmp_path / "run.ckpt", **settings)
+    np.testing.assert_array_equal(resumed.particles, whole.particles)
+    np.testing.assert_array_equal(resumed.pool_weights, whole.pool_weights)
+
+
 @pytest.mark.parametrize("num_particles", [20, 250])
 def test_a_run_that_came_to_its_end_goes_on_with_more_evaluations(tmp_path, num_particles):
     """After a polish (20 particles) and without; every old evaluation is weighed with the new ones."""

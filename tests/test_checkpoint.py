@@ -304,6 +304,8 @@ def test_loading_makes_nothing_but_states():
         unpack({"class": "steinbox.annealing:Schedule", "fields": {"power": 1}}, {}, allowed=("steinbox",))
     with pytest.raises(TypeError, match="a state cannot hold function"):
         pack(lambda: None, {})
+    with pytest.raises(TypeError, match="a state cannot hold dict: .* dictionaries by text"):
+        pack({1: "would come back as '1'"}, {})
 
 
 def test_packing_loses_nothing():

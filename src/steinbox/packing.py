@@ -1,8 +1,8 @@
 """States as arrays and text: what a checkpoint holds, without pickle.
 
-A state is a dataclass of arrays, numbers, text, tuples and other dataclasses. :func:`pack` takes it apart into a tree
-that JSON can hold and a dictionary of arrays; :func:`unpack` puts it together again, bit for bit. Only dataclasses of
-modules that were named are ever made, and none of their code is run.
+A state is a dataclass of arrays, numbers, text, tuples, dictionaries by text and other dataclasses. :func:`pack` takes
+it apart into a tree that JSON can hold and a dictionary of arrays; :func:`unpack` puts it together again, bit for bit.
+Only dataclasses of modules that were named are ever made, and none of their code is run.
 """
 
 from __future__ import annotations
@@ -36,12 +36,15 @@ def pack(value: object, arrays: dict[str, Array]) -> Any:
         return {"array" if isinstance(value, np.ndarray) else "scalar": name}
     if isinstance(value, tuple):
         return {"tuple": [pack(item, arrays) for item in value]}
-    if isinstance(value, dict):
-        return {"dict": {str(key): pack(item, arrays) for key, item in value.items()}}
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        return {"dict": {key: pack(item, arrays) for key, item in value.items()}}
     if is_dataclass(value) and not isinstance(value, type):
         parts = {field.name: pack(getattr(value, field.name), arrays) for field in fields(value)}
         return {"class": f"{type(value).__module__}:{type(value).__qualname__}", "fields": parts}
-    raise TypeError(f"a state cannot hold {type(value).__name__}: only arrays, numbers, text, tuples and dataclasses")
+    raise TypeError(
+        f"a state cannot hold {type(value).__name__}: only arrays, numbers, text, tuples, dictionaries by text and "
+        "dataclasses"
+    )
 
 
 def unpack(tree: Any, arrays: dict[str, Array], allowed: tuple[str, ...]) -> Any:

@@ -82,18 +82,20 @@ class Foretold:
 
     known: Regression
     log_evidence: float
-    taught: dict[bytes, float] = field(repr=False)
+    taught: Array = field(repr=False)
+    left_out: Array = field(repr=False)
 
     @classmethod
     def of(cls, known: Regression, points: Array, log_prob: Array, log_evidence: float) -> Foretold:
         """The density of a regression of these values, whose integral is given."""
         mean, variance = known.left_out(log_prob)
-        return cls(known, log_evidence, dict(zip(map(bytes, points), mean - variance, strict=True)))
+        return cls(known, log_evidence, points, mean - variance)
 
     def log_prob(self, x: Array) -> Array:
         """The normalised log-density at the rows of ``x``."""
         mean, variance = self.known.foretell(x)
-        found = [self.taught.get(bytes(row), np.nan) for row in x]
+        left_out = dict(zip(map(bytes, self.taught), self.left_out, strict=True))
+        found = [left_out.get(bytes(row), np.nan) for row in x]
         return np.where(np.isnan(found), mean - variance, found) - self.log_evidence
 
 
