@@ -116,7 +116,8 @@ def widened(scales: np.ndarray | list[float], shares: np.ndarray | list[float]) 
             sb.Gaussian(each.mean, cov=scale * each.cov) for scale in scales for each in density.mixture.components
         ]
         mixture = sb.GaussianMixture(components, np.outer(shares, density.mixture.weights).ravel())
-        return (WarpedMixture(density.warps, mixture), *others), decision
+        warps = density.warps if len(density.warps) == 1 else density.warps * len(scales)
+        return (WarpedMixture(warps, mixture), *others), decision
 
     return exchanged(sb.ArchiveSampler, "_proposals", proposals)
 
