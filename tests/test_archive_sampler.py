@@ -679,3 +679,18 @@ def test_heavy_tails_in_thirty_dimensions():
     assert result.warnings == ()
     assert result.effective_sample_size > 500
     assert result.log_evidence == pytest.approx(0, abs=0.5)
+
+
+@pytest.mark.parametrize(("noise", "at_least"), [(None, 20), (False, 20), (True, 40), (0.5, 40)])
+def test_it_stops_early_later_if_log_prob_is_noisy(noise, at_least):
+    """Quasi-random draws with noise are worth no more than their effective sample size says."""
+    result = run(max_evals=20_000, num_particles=50, noise=noise)
+    assert result.num_evals < 20_000
+    ratios = result.trace["effective_sample_size"] / 50
+    assert ratios[-1] > at_least
+    assert ratios[-1] < 40 or at_least == 40
+
+
+def test_noise_must_be_a_standard_deviation():
+    with pytest.raises(ValueError, match="expected noise to be a positive standard deviation, True or False, got -1"):
+        sb.ArchiveSampler(noise=-1)

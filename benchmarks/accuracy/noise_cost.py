@@ -1,8 +1,8 @@
 """What noise in log p costs the default: MMD with it and without, when it may stop early and when it spends all.
 
 Normal noise of standard deviation 0.5 is added to every value; 200 points, at most 20,000 evaluations. It stops
-when its evaluations are worth twenty times as many independent draws as there are points. Without noise they are worth
-more than that says, since they are quasi-random; noise takes this away.
+when its evaluations are worth twenty times as many independent draws as there are points, and forty times if it is told
+of noise: without it they are worth more than that says, since they are quasi-random.
 
 Run ``python benchmarks/accuracy/noise_cost.py``; it takes about ten minutes.
 """

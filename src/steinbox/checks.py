@@ -32,6 +32,12 @@ def require_number(name: str, value: object, smallest: float = 0.0) -> None:
         raise ValueError(f"expected {name} to be a finite number of at least {smallest:g}, got {value!r}")
 
 
+def require_noise(value: object) -> None:
+    """A standard deviation of log p, or whether there is one."""
+    if not (isinstance(value, bool) or (is_number(value) and value > 0)):  # type: ignore[operator]
+        raise ValueError(f"expected noise to be a positive standard deviation, True or False, got {value!r}")
+
+
 def whole_number(name: str, value: object, smallest: int) -> int:
     """The value as an integer, or a ValueError in words; 2e4 is one, a common way to write a budget."""
     if isinstance(value, float) and value.is_integer():

@@ -15,7 +15,7 @@ import numpy as np
 
 from steinbox.archive_sampler import ArchiveSampler
 from steinbox.checkpoint import Checkpoint
-from steinbox.checks import is_number, whole_number
+from steinbox.checks import is_number, require_noise, whole_number
 from steinbox.doubts import doubts
 from steinbox.evaluate import Archive, Calls, Evaluator, as_workers
 from steinbox.loop import Callback, Journey, Outcome, run
@@ -94,7 +94,8 @@ def sample(
         The run stops when a larger share of the last 200 evaluations failed.
     noise : float or bool
         Says that ``log_prob`` is an estimate: its standard deviation, or True to have it estimated. Surrogates then
-        smooth instead of interpolating; Markov chains keep the estimate at their state, as they always do.
+        smooth instead of interpolating, and the default stops early only later. Markov chains keep the estimate at
+        their state, as they always do.
     archive : Archive
         Evaluations of earlier runs (``result.archive``): they train the surrogate without being paid again.
     checkpoint : str, Path or Checkpoint
@@ -262,8 +263,8 @@ def _check_functions(log_prob: object, score: object, method: object) -> None:
 
 def _told_of(noise: float | bool | None, method: Any) -> Any:
     """The method, told that values are noisy if it cares."""
-    if not (noise is None or isinstance(noise, bool) or (is_number(noise) and noise > 0)):
-        raise ValueError(f"expected noise to be a positive standard deviation, True or False, got {noise!r}")
+    if noise is not None:
+        require_noise(noise)
     cares = noise is not None and is_dataclass(method) and hasattr(method, "noise") and not isinstance(method, type)
     return replace(method, noise=noise) if cares else method
 

@@ -18,7 +18,7 @@ from steinbox.archive_sampler.polish import begin_polish, could_be_polished, end
 from steinbox.archive_sampler.search import following, is_searched_out, scanning
 from steinbox.archive_sampler.state import ArchiveState, Batch
 from steinbox.archive_sampler.walk import begin_walk, ought_to_walk, walked
-from steinbox.checks import require_count, require_number
+from steinbox.checks import require_count, require_noise, require_number
 from steinbox.evaluate import Evaluation
 from steinbox.initial import Initial
 from steinbox.mixtures import GaussianMixture
@@ -36,6 +36,7 @@ _FEWEST_INSIDE = 10  # points inside the support to fit anything to
 _GROWN = 1.3  # how much more the points must be worth before another shape of mixture is tried
 _WITH_JUMP = "mixture and jump"
 _ENOUGH = 20  # times as many independent draws as particles: more would not change the answer
+_ENOUGH_NOISY = 2  # times as many, if log p is noisy: then quasi-random draws are worth no more than independent ones
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +69,10 @@ class ArchiveSampler:
         Once :math:`a = 1`, a batch is at least this share of all points so far.
     stop_early : bool
         Whether to stop when the points are worth twenty times as many independent draws as there are particles, and
-        the last third of them did not change the log-evidence: then more would hardly change the particles.
+        the last third of them did not change the log-evidence: then more would hardly change the particles. (Forty
+        times if log p is noisy.)
+    noise : float or bool
+        Whether log p is an estimate; :func:`~steinbox.sample` passes on what it was told.
     base : Initial, optional
         What the first points are drawn from, and the search; with a normalised density. If not given, the initial
         distribution of the run.
@@ -86,10 +90,12 @@ class ArchiveSampler:
     batch: int | None = None
     growth: float = 0.25
     stop_early: bool = True
+    noise: float | bool = False
     base: Initial | None = None
 
     def __post_init__(self) -> None:
         require_number("growth", self.growth)
+        require_noise(self.noise)
         if self.batch is not None:
             require_count("batch", self.batch, 20)
 
@@ -172,7 +178,7 @@ class ArchiveSampler:
 
     def converged(self, state: ArchiveState) -> bool:
         """Whether the points are worth so much, and agree so well with what they said before, that more is no use."""
-        return self.stop_early and is_searched_out(state) and _is_enough(state)
+        return self.stop_early and is_searched_out(state) and self._is_enough(state)
 
     def finished(self, state: ArchiveState) -> bool:
         """Whether the budget is spent."""
@@ -254,7 +260,14 @@ class ArchiveSampler:
             return False
         late = state.num_evals > 0.4 * state.max_evals
         ready = state.num_even >= 3 or (late and state.tempering == 1)
-        return ready if state.search.num_scans == 0 else self.stop_early and _is_enough(state)
+        return ready if state.search.num_scans == 0 else self.stop_early and self._is_enough(state)
+
+    def _is_enough(self, state: ArchiveState) -> bool:
+        """Whether the points are worth far more than the particles, and the last third did not change the evidence."""
+        wanted = _ENOUGH * (_ENOUGH_NOISY if self.noise else 1) * state.num_particles
+        change = abs(state.log_evidence - state.path_at(2 / 3).log_evidence)
+        plenty = state.effective_size >= wanted
+        return bool(plenty and state.tempering == 1 and state.walk is None and change < 0.05)
 
     def _proposing(self, state: ArchiveState, left: int, rng: np.random.Generator) -> ArchiveState:
         """The state with a mixture fitted to the tempered weights, and draws of it."""
@@ -286,13 +299,6 @@ class ArchiveSampler:
         size = self._batch_size(state.ledger.points.shape[1], state.max_evals)
         wanted = size if state.tempering < 1 else max(size, int(self.growth * len(state.ledger)))
         return left if left < wanted + size // 2 else wanted
-
-
-def _is_enough(state: ArchiveState) -> bool:
-    """Whether the points are worth far more than the particles, and the last third did not change the evidence."""
-    change = abs(state.log_evidence - state.path_at(2 / 3).log_evidence)
-    plenty = state.effective_size >= _ENOUGH * state.num_particles
-    return bool(plenty and state.tempering == 1 and state.walk is None and change < 0.05)
 
 
 def _earned(state: ArchiveState) -> float:

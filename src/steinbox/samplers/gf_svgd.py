@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from steinbox.checks import is_number
+from steinbox.checks import require_noise
 from steinbox.coordinates import Whitened
 from steinbox.evaluate import Evaluation
 from steinbox.pairwise import squared_distances
@@ -53,8 +53,7 @@ class GFSVGD(SteinSampler):
     def __post_init__(self) -> None:
         super().__post_init__()
         as_builder(self.surrogate)
-        if not (isinstance(self.noise, bool) or (is_number(self.noise) and self.noise > 0)):
-            raise ValueError(f"expected noise to be a positive standard deviation, or True, got {self.noise!r}")
+        require_noise(self.noise)
 
     @property
     def num_history(self) -> int:
