@@ -20,6 +20,7 @@ check: $(VENV)/ready-developer
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest README.md docs --no-header -q
 	$(BIN)/mkdocs build --strict --quiet
 

@@ -21,8 +21,8 @@ NUM_PARTICLES = 200
 OUTPUT = Path(__file__).parent / "results" / "agf_accuracy.md"
 
 PROBLEMS: dict[str, tuple[Any, sb.Gaussian, int]] = {
-    "gauss2": (sb.targets.paper_gaussian(), sb.Gaussian(np.zeros(2), std=3.0), 20_000),
-    "gmm25": (sb.targets.paper_gmm(seed=0), sb.Gaussian(np.zeros(25), std=2.0), 40_000),
+    "gauss2": (sb.paper.targets.paper_gaussian(), sb.Gaussian(np.zeros(2), std=3.0), 20_000),
+    "gmm25": (sb.paper.targets.paper_gmm(seed=0), sb.Gaussian(np.zeros(25), std=2.0), 40_000),
     "banana2": (sb.targets.Banana(), sb.Gaussian(np.zeros(2), std=3.0), 20_000),
 }
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import steinbox as sb
-from steinbox.optimizers import Adam, CosineDecay
+from steinbox.numerics.optimizers import Adam, CosineDecay
 
 OUTPUT = Path(__file__).parent / "results" / "agf_settings.md"
 SCALES = 10.0 ** np.arange(-2, 3)
@@ -24,8 +24,8 @@ OFFSET = np.r_[4.0, np.zeros(9)]
 MODES = sb.GaussianMixture([sb.Gaussian(OFFSET, std=1.0), sb.Gaussian(-OFFSET, std=1.0)], [0.7, 0.3])
 
 PROBLEMS: dict[str, tuple[Any, sb.Gaussian, int]] = {
-    "gauss2": (sb.targets.paper_gaussian(), sb.Gaussian(np.zeros(2), std=3.0), 20_000),
-    "gmm25": (sb.targets.paper_gmm(seed=0), sb.Gaussian(np.zeros(25), std=2.0), 20_000),
+    "gauss2": (sb.paper.targets.paper_gaussian(), sb.Gaussian(np.zeros(2), std=3.0), 20_000),
+    "gmm25": (sb.paper.targets.paper_gmm(seed=0), sb.Gaussian(np.zeros(25), std=2.0), 20_000),
     "banana2": (sb.targets.Banana(), sb.Gaussian(np.zeros(2), std=3.0), 20_000),
     "modes10": (MODES, sb.Gaussian(np.zeros(10), std=3.0), 20_000),
     "scaled5": (sb.Gaussian(SCALES, std=0.3 * SCALES), sb.Gaussian(np.zeros(5), std=3 * SCALES), 20_000),

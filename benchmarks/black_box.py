@@ -31,7 +31,7 @@ import steinbox as sb
 RESULTS = Path(__file__).parent / "results" / "black_box.md"
 NUM_POINTS, NUM_KEPT = 200, 50
 TARGETS = {
-    "2-D Gaussian": sb.targets.paper_gaussian(),
+    "2-D Gaussian": sb.paper.targets.paper_gaussian(),
     "two modes, 3 apart": sb.GaussianMixture([sb.Gaussian([sign * 1.5, 0.0], std=1.0) for sign in (-1, 1)]),
     "5-D mixture": sb.GaussianMixture(
         [sb.Gaussian(mean, std=1.0) for mean in np.random.default_rng(0).uniform(-2, 2, size=(3, 5))]

@@ -32,14 +32,14 @@ NUM_POINTS = 500
 LEVEL = 0.05
 Draw = Callable[[int, np.random.Generator], np.ndarray]
 
-GAUSSIAN = sb.targets.paper_gaussian()
+GAUSSIAN = sb.paper.targets.paper_gaussian()
 MIXTURE = sb.GaussianMixture(
     [sb.Gaussian(mean, std=1.0) for mean in np.random.default_rng(0).uniform(-2, 2, size=(3, 5))]
 )
 BANANA = sb.targets.Banana()
 TWO_MODES = sb.GaussianMixture([sb.Gaussian([-1.5, 0.0], std=1.0), sb.Gaussian([1.5, 0.0], std=1.0)])
 FAR_MODES = sb.GaussianMixture([sb.Gaussian([-4.0, 0.0], std=1.0), sb.Gaussian([4.0, 0.0], std=1.0)])
-HIGH = sb.targets.paper_gmm(seed=0)
+HIGH = sb.paper.targets.paper_gmm(seed=0)
 TARGETS = {
     "2-D Gaussian": GAUSSIAN,
     "5-D mixture": MIXTURE,

@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 
 import steinbox as sb
-from steinbox.experiments.ground_truth import r_hat
+from steinbox.paper.ground_truth import r_hat
 
 RESULTS = Path(__file__).parent / "results" / "glass_chains.md"
 METHODS = {
@@ -39,8 +39,8 @@ METHODS = {
 
 def run(method: sb.baselines.KHMC, num_chains: int, num_iterations: int, seed: int, num_workers: int) -> np.ndarray:
     """The second half of every chain, (chains, iterations, coordinates)."""
-    data = sb.datasets.load_glass()
-    target = sb.targets.GPClassification(data.features, data.labels)
+    data = sb.paper.datasets.load_glass()
+    target = sb.paper.targets.GPClassification(data.features, data.labels)
     history = []
     sb.sample(
         target.log_prob,
@@ -67,7 +67,7 @@ def variances(halves: np.ndarray) -> tuple[float, float]:
     return within, float(within * (1 - 1 / halves.shape[1]) + halves.mean(axis=1).var(ddof=1))
 
 
-def effective_size(chains: np.ndarray) -> float:
+def effective_sample_size(chains: np.ndarray) -> float:
     """Effective sample size of the mean of one coordinate, (chains, n)."""
     halves = split(chains)
     num_draws = halves.shape[1]
@@ -84,8 +84,8 @@ def effective_size(chains: np.ndarray) -> float:
 def row(name: str, chains: np.ndarray, seconds: float) -> str:
     """A line of the table."""
     num_chains, num_draws, dimension = chains.shape
-    sizes = np.array([[effective_size(chain[None, :, k]) for k in range(dimension)] for chain in chains])
-    together = min(effective_size(chains[:, :, k]) for k in range(dimension))
+    sizes = np.array([[effective_sample_size(chain[None, :, k]) for k in range(dimension)] for chain in chains])
+    together = min(effective_sample_size(chains[:, :, k]) for k in range(dimension))
     moved = (np.diff(chains, axis=1) != 0).any(axis=2).mean(axis=1)
     cells = [
         name,

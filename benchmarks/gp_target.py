@@ -20,19 +20,19 @@ from pathlib import Path
 import numpy as np
 
 import steinbox as sb
-from steinbox.evaluate import Calls, Evaluator, as_workers
+from steinbox.evaluation import Calls, Evaluator, as_workers
 
 RESULTS = Path(__file__).parent / "results" / "gp_target.md"
 WAYS = {
-    "Laplace": sb.targets.Laplace(),
-    "EP, 3 sweeps": sb.targets.ExpectationPropagation(),
-    "EP to 1e-6": sb.targets.ExpectationPropagation(num_sweeps=100, tolerance=1e-6),
+    "Laplace": sb.paper.targets.Laplace(),
+    "EP, 3 sweeps": sb.paper.targets.ExpectationPropagation(),
+    "EP to 1e-6": sb.paper.targets.ExpectationPropagation(num_sweeps=100, tolerance=1e-6),
 }
 
 
-def row(name: str, data: sb.datasets.Dataset, way: str, num_points: int) -> str:
+def row(name: str, data: sb.paper.datasets.Dataset, way: str, num_points: int) -> str:
     """A line of the table."""
-    target = sb.targets.GPClassification(data.features, data.labels, approximation=WAYS[way], seed=0)
+    target = sb.paper.targets.GPClassification(data.features, data.labels, approximation=WAYS[way], seed=0)
     theta = target.prior.sample(num_points, np.random.default_rng(0))
     target.log_prob(theta[:3])
     start, processor_start = time.perf_counter(), time.process_time()
@@ -52,7 +52,7 @@ def row(name: str, data: sb.datasets.Dataset, way: str, num_points: int) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def seconds_in_two_processes(target: sb.targets.GPClassification, theta: np.ndarray) -> float:
+def seconds_in_two_processes(target: sb.paper.targets.GPClassification, theta: np.ndarray) -> float:
     """For all θ at once."""
     calls = Calls(target.log_prob, vectorized=True)
     with closing(as_workers(2, calls, timeout=None)) as workers:
@@ -70,9 +70,9 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=RESULTS)
     arguments = parser.parse_args()
     problems = {
-        "Glass": sb.datasets.load_glass(),
-        "SUSY": sb.datasets.load_susy(200),
-        "SUSY, more": sb.datasets.load_susy(500),
+        "Glass": sb.paper.datasets.load_glass(),
+        "SUSY": sb.paper.datasets.load_susy(200),
+        "SUSY, more": sb.paper.datasets.load_susy(500),
     }
     threads = os.environ.get("OPENBLAS_NUM_THREADS", "default")
     lines = [

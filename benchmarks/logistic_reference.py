@@ -19,7 +19,7 @@ from scipy.special import expit
 from scipy.stats import multivariate_t
 
 import steinbox as sb
-from steinbox.weights import effective_sample_size, systematic_resample
+from steinbox.numerics.weights import effective_sample_size, systematic_resample
 
 RESULTS = Path(__file__).parent / "results" / "logistic_reference.npz"
 NUM_PER_ROUND = 20_000

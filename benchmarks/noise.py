@@ -20,10 +20,10 @@ import steinbox as sb
 
 RESULTS = Path(__file__).parent / "results" / "noise.md"
 PROBLEMS = {
-    "Gaussian, 2-D": (sb.targets.paper_gaussian(), sb.Gaussian([0, 0], std=3)),
+    "Gaussian, 2-D": (sb.paper.targets.paper_gaussian(), sb.Gaussian([0, 0], std=3)),
     "banana, 2-D": (sb.targets.Banana(), sb.Gaussian([0, 0], std=3)),
     "four-component mixture, 10-D": (
-        sb.targets.paper_gmm(dimension=10, num_components=4),
+        sb.paper.targets.paper_gmm(dimension=10, num_components=4),
         sb.Gaussian(np.zeros(10), std=2),
     ),
 }

@@ -54,9 +54,9 @@ from numpyro.contrib.einstein import SVGD, RBFKernel
 from numpyro.contrib.einstein.stein_util import median_bandwidth
 from numpyro.contrib.einstein.steinvi import SteinVIState
 
-from steinbox.bandwidth import Median
-from steinbox.direction import stein_direction
-from steinbox.kernels import RBF
+from steinbox.numerics.bandwidth import Median
+from steinbox.numerics.kernels import RBF
+from steinbox.samplers.stein.direction import stein_direction
 
 SIZES = ((200, 25), (1000, 25), (5000, 25))
 STEP_SIZE = 0.1

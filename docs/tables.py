@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from steinbox.experiments import EXPERIMENTS, Table
-from steinbox.experiments.claims import lines, markdown
+from steinbox.paper.claims import lines, markdown
+from steinbox.paper.experiments import EXPERIMENTS, Table
 
 DOCS = Path(__file__).parent
 RESULTS = DOCS.parent / "benchmarks" / "results"

@@ -33,18 +33,18 @@ from report import short, write
 from scipy.stats import chi2
 
 import steinbox as sb
-from steinbox import selection
-from steinbox.archive_sampler import answer, polish, sampler, search
-from steinbox.archive_sampler.state import ArchiveState, Batch, Polish
-from steinbox.evaluate import Evaluation
-from steinbox.initial import Initial
-from steinbox.optimizers import Adam, CosineDecay
-from steinbox.proposals import choice
-from steinbox.proposals.warped_mixture import WarpedMixture
-from steinbox.samplers.base import Draws
+from steinbox.densities.fitting import choice
+from steinbox.densities.initial import Initial
+from steinbox.densities.warped_mixture import WarpedMixture
+from steinbox.evaluation import Evaluation
+from steinbox.numerics import herding
+from steinbox.numerics.optimizers import Adam, CosineDecay
+from steinbox.numerics.weights import systematic_resample, temper
+from steinbox.samplers.adaptive import answer, polish, sampler, search
+from steinbox.samplers.adaptive.state import AdaptiveState, Batch, Polish
+from steinbox.samplers.base import Sample
 from steinbox.surrogates import Interpolant
 from steinbox.surrogates.interpolant import InterpolantSurrogate
-from steinbox.weights import systematic_resample, temper
 
 RESULTS = run.RESULTS.with_name("ablation.csv")
 SHIPPED, OTHER_SEEDS = "as shipped", "as shipped, other seeds"
@@ -57,9 +57,9 @@ def exchanged(owner: object, name: str, part: object) -> Exchange:
 
 
 def times_batch(factor: float) -> Exchange:
-    original = sb.ArchiveSampler._batch_size
+    original = sb.AdaptiveImportanceSampling._batch_size
     return exchanged(
-        sb.ArchiveSampler, "_batch_size", lambda self, *sizes: max(20, int(factor * original(self, *sizes)))
+        sb.AdaptiveImportanceSampling, "_batch_size", lambda self, *sizes: max(20, int(factor * original(self, *sizes)))
     )
 
 
@@ -85,7 +85,7 @@ def by_black_box_weights(
     return rows[sb.select(points[rows], best, num_points, log_prob=log_prob[rows])]
 
 
-def with_control_variates(state: ArchiveState, initial: Initial) -> Draws:
+def with_control_variates(state: AdaptiveState, initial: Initial) -> Sample:
     """The answer, for weights changed as little as makes the fitted mixture's Stein identities hold in the pool.
 
     They are those of the fields e_k and x_k e_k: times the ratio of mixture and target, which is cut off, they have
@@ -108,9 +108,9 @@ def with_control_variates(state: ArchiveState, initial: Initial) -> Draws:
 
 def widened(scales: np.ndarray | list[float], shares: np.ndarray | list[float]) -> Exchange:
     """Each component drawn from is a mixture of itself at several scales of its covariance."""
-    original = sb.ArchiveSampler._proposals
+    original = sb.AdaptiveImportanceSampling._proposals
 
-    def proposals(self: sb.ArchiveSampler, state: ArchiveState) -> tuple[tuple[Any, ...], str]:
+    def proposals(self: sb.AdaptiveImportanceSampling, state: AdaptiveState) -> tuple[tuple[Any, ...], str]:
         (density, *others), decision = original(self, state)
         components = [
             sb.Gaussian(each.mean, cov=scale * each.cov) for scale in scales for each in density.mixture.components
@@ -119,19 +119,19 @@ def widened(scales: np.ndarray | list[float], shares: np.ndarray | list[float]) 
         warps = density.warps if len(density.warps) == 1 else density.warps * len(scales)
         return (WarpedMixture(warps, mixture), *others), decision
 
-    return exchanged(sb.ArchiveSampler, "_proposals", proposals)
+    return exchanged(sb.AdaptiveImportanceSampling, "_proposals", proposals)
 
 
 def weighed_without_polish() -> AbstractContextManager[Any]:
     """What the polish chose is the answer, or was paid for in vain."""
-    original = sb.ArchiveSampler._archived
+    original = sb.AdaptiveImportanceSampling._archived
 
     def archived(
-        self: sb.ArchiveSampler, state: ArchiveState, points: np.ndarray, evaluation: Evaluation
-    ) -> ArchiveState:
+        self: sb.AdaptiveImportanceSampling, state: AdaptiveState, points: np.ndarray, evaluation: Evaluation
+    ) -> AdaptiveState:
         return state if state.polish is not None else original(self, state, points, evaluation)
 
-    return patch.object(sb.ArchiveSampler, "_archived", archived)
+    return patch.object(sb.AdaptiveImportanceSampling, "_archived", archived)
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +145,7 @@ class Interpolated:
         return self.surrogate.log_prob(x) - self.log_evidence
 
 
-def moved_by_stein(state: ArchiveState, initial: Initial, rng: np.random.Generator) -> ArchiveState | None:
+def moved_by_stein(state: AdaptiveState, initial: Initial, rng: np.random.Generator) -> AdaptiveState | None:
     """Particles of the archive, moved by Stein's force on an interpolant of its log-densities, and then evaluated."""
     rows = polish._known_best(state)
     if len(rows) < 40:
@@ -172,7 +172,7 @@ VARIANTS: dict[str, Exchange] = {
         sb.GaussianMixture, "quasi_random", sb.GaussianMixture.sample
     ),
     "straight maps only": exchanged(choice, "_MOST_CURVED", 0),
-    "curved along the given axes only": exchanged(choice, "fit_turned_warp", lambda *_, **__: None),
+    "curved along the given axes only": exchanged(choice, "fit_rotated_map", lambda *_, **__: None),
     "one map for all components": exchanged(choice, "_MOST_CURVES", 0),
     "one component only": exchanged(choice, "_MAX_COMPONENTS", 1),
     "no shells": exchanged(choice, "_THICK", np.inf),
@@ -185,7 +185,7 @@ VARIANTS: dict[str, Exchange] = {
     "polished by Stein's force": exchanged(sampler, "begin_polish", moved_by_stein),
     "no Pareto smoothing": exchanged(answer, "pareto_smoothed", lambda log_weights: (log_weights, np.nan)),
     "particles drawn, not selected": exchanged(answer, "select", at_random),
-    "selected without the log p kernel": exchanged(selection, "_LOG_PROB_SHARE", 0.0),
+    "selected without the log p kernel": exchanged(herding, "_LOG_PROB_SHARE", 0.0),
     "batches halved": times_batch(0.5),
     "batches doubled": times_batch(2.0),
     "tempered to half the size": times_wanted(0.5),

@@ -24,7 +24,7 @@ from extra_targets import Copies, LogGamma
 from report import short, write
 
 import steinbox as sb
-from steinbox.proposals import choice
+from steinbox.densities.fitting import choice
 
 TARGETS = {
     "Student t, 30-D": sb.targets.StudentT(30),

@@ -35,7 +35,7 @@ def outcome(name: str, stop_early: bool, seed: int) -> tuple[float, int]:
     result = sb.sample(
         log_prob,
         problem.initial,
-        method=sb.ArchiveSampler(stop_early=stop_early),
+        method=sb.AdaptiveImportanceSampling(stop_early=stop_early),
         num_particles=NUM_POINTS,
         max_evals=BUDGET,
         vectorized=True,

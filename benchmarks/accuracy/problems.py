@@ -116,11 +116,11 @@ def mixed_modes() -> RoundMixture:
 
 def tuning_problems() -> list[Problem]:
     """Those on which settings may be chosen."""
-    rbm, banana = sb.targets.paper_rbm(), sb.targets.Banana()
-    gmm = as_round(sb.targets.paper_gmm())
+    rbm, banana = sb.paper.targets.paper_rbm(), sb.targets.Banana()
+    gmm = as_round(sb.paper.targets.paper_gmm())
     modes = as_round(sb.targets.separated_modes(10, distance=8.0, share=0.5))
     return [
-        problem("gauss2", "tuning", sb.targets.paper_gaussian()),
+        problem("gauss2", "tuning", sb.paper.targets.paper_gaussian()),
         problem("gmm25", "tuning", gmm),
         problem("rbm20", "tuning", rbm),
         problem("banana2", "tuning", banana),

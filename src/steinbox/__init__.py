@@ -1,36 +1,46 @@
 """steinbox: particles from a distribution known only through the values of its log-density."""
 
-from steinbox import bandwidth, baselines, coordinates, datasets, kernels, optimizers, surrogates, targets
-from steinbox.annealing import Schedule
-from steinbox.archive_sampler import ArchiveSampler
-from steinbox.checkpoint import Checkpoint, CheckpointError, CheckpointWarning
-from steinbox.discrepancies import black_box_weights, gf_ksd, goodness_of_fit, ksd, mmd, thin
-from steinbox.evaluate import Archive, TargetError, WorkersLostError
-from steinbox.gaussian import Gaussian
-from steinbox.mixtures import GaussianMixture
-from steinbox.result import Result
+from importlib import import_module
+from typing import Any
+
+from steinbox import baselines, surrogates, targets
+from steinbox.densities.gaussian import Gaussian
+from steinbox.densities.gaussian_mixture import GaussianMixture
+from steinbox.diagnostics import black_box_weights, gf_ksd, goodness_of_fit, ksd, mmd, thin
+from steinbox.evaluation import Archive, Evaluation, TargetError, WorkersLostError
+from steinbox.maps import coordinates
+from steinbox.maps.bounds import Periodic
+from steinbox.numerics import bandwidth, kernels, optimizers
+from steinbox.numerics.herding import select
+from steinbox.run.checkpoint import Checkpoint, CheckpointError, CheckpointWarning
+from steinbox.run.loop import Iteration
+from steinbox.run.result import Result
+from steinbox.run.status import Status
 from steinbox.sample import sample
-from steinbox.samplers import GFSVGD, SVGD, AnnealedGFSVGD, AnnealedSVGD
-from steinbox.selection import select
-from steinbox.status import Status
-from steinbox.transforms import Periodic
+from steinbox.samplers.adaptive import AdaptiveImportanceSampling
+from steinbox.samplers.annealing import Schedule
+from steinbox.samplers.base import Sampler
+from steinbox.samplers.stein import GFSVGD, SVGD, AnnealedGFSVGD, AnnealedSVGD
 
 __version__ = "0.1.0"
 
 __all__ = [
     "GFSVGD",
     "SVGD",
+    "AdaptiveImportanceSampling",
     "AnnealedGFSVGD",
     "AnnealedSVGD",
     "Archive",
-    "ArchiveSampler",
     "Checkpoint",
     "CheckpointError",
     "CheckpointWarning",
+    "Evaluation",
     "Gaussian",
     "GaussianMixture",
+    "Iteration",
     "Periodic",
     "Result",
+    "Sampler",
     "Schedule",
     "Status",
     "TargetError",
@@ -39,7 +49,6 @@ __all__ = [
     "baselines",
     "black_box_weights",
     "coordinates",
-    "datasets",
     "gf_ksd",
     "goodness_of_fit",
     "kernels",
@@ -52,3 +61,12 @@ __all__ = [
     "targets",
     "thin",
 ]
+
+_LOADED_WHEN_USED = ("adapters", "paper", "plotting")
+
+
+def __getattr__(name: str) -> Any:
+    """Import a leaf when it is first used: ``import steinbox`` stays light."""
+    if name in _LOADED_WHEN_USED:
+        return import_module(f"steinbox.{name}")
+    raise AttributeError(f"module 'steinbox' has no attribute {name!r}")

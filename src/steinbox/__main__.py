@@ -1,5 +1,5 @@
 """``python -m steinbox``."""
 
-from steinbox.cli import main
+from steinbox.cli.main import main
 
 main()

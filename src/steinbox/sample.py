@@ -13,20 +13,20 @@ from typing import Any
 
 import numpy as np
 
-from steinbox.archive_sampler import ArchiveSampler
-from steinbox.checkpoint import Checkpoint
-from steinbox.checks import is_number, require_noise, whole_number
-from steinbox.doubts import doubts
-from steinbox.evaluate import Archive, Calls, Evaluator, as_workers
-from steinbox.loop import Callback, Journey, Outcome, run
-from steinbox.progress import progress_bar
-from steinbox.result import Result
-from steinbox.resume import digest, keeper, open_journal, resumed, seed_for
+from steinbox.common.checks import is_number, require_noise, whole_number
+from steinbox.evaluation import Archive, Calls, Evaluator, as_workers
+from steinbox.maps.bounds import Bounds, Identity, Transform, as_bounds
+from steinbox.numerics.weights import effective_sample_size
+from steinbox.run.checkpoint import Checkpoint
+from steinbox.run.loop import Callback, Outcome, RunState, run
+from steinbox.run.problem import in_user_units, known, start
+from steinbox.run.progress import progress_bar
+from steinbox.run.result import Result
+from steinbox.run.resume import checkpoint_hook, digest, open_journal, restore_run, seed_for
+from steinbox.run.warnings import doubts
 from steinbox.samplers import Sampler
-from steinbox.samplers.base import Draws, Pool
-from steinbox.start import in_user_units, known, start
-from steinbox.transforms import Bounds, Identity, Transform, as_bounds
-from steinbox.weights import effective_sample_size
+from steinbox.samplers.adaptive import AdaptiveImportanceSampling
+from steinbox.samplers.base import Sample, WeightedSample
 
 DEFAULT_EVALS = 20_000
 
@@ -68,8 +68,8 @@ def sample(
         and finite bounds, it is uniform between them.
     num_particles : int
         200 if not given; an array as ``initial`` sets it.
-    method : ArchiveSampler, SVGD, GFSVGD, AnnealedSVGD, AnnealedGFSVGD or one of :mod:`steinbox.baselines`
-        ``ArchiveSampler()`` if not given.
+    method : AdaptiveImportanceSampling, SVGD, GFSVGD, AnnealedSVGD, AnnealedGFSVGD or one of :mod:`steinbox.baselines`
+        ``AdaptiveImportanceSampling()`` if not given.
     max_evals : int
         The budget of evaluations. If not given: what the method's ``num_iterations`` needs, or 20,000 (ten rounds of
         all particles if that is more).
@@ -102,7 +102,7 @@ def sample(
         A file that is written after every iteration. The same call again takes the run up from there, bit for bit; the
         default may be given a larger ``max_evals`` then, and goes on even if it had come to its end.
     callback : callable
-        Called with an :class:`steinbox.loop.Iteration` after every iteration; return True to stop.
+        Called with an :class:`steinbox.run.loop.Iteration` after every iteration; return True to stop.
     progress : bool
         Whether to show a progress bar. If not given: when the output is a terminal.
     seed : int
@@ -123,7 +123,7 @@ def sample(
     >>> result.particles.shape, result.num_evals < 2_000, str(result.status)
     ((50, 2), True, 'The method has converged: more evaluations would hardly change the particles.')
     """
-    method = _told_of(noise, ArchiveSampler() if method is None else method)
+    method = _with_noise(noise, AdaptiveImportanceSampling() if method is None else method)
     _check_functions(log_prob, score, method)
     _check_tolerance(timeout, max_failure_rate)
     seed = None if seed is None else whole_number("seed", seed, 0)
@@ -148,17 +148,17 @@ def sample(
                 max_failure_rate=max_failure_rate,
                 transform=problem.transform,
             )
-            journey = Journey(problem.state)
+            journey = RunState(problem.state)
             if stored is not None:
                 is_noisy = bool(noise) and not calls.takes_rng
-                journey = resumed(stored, problem.description, problem.sampler, evaluator, rng, is_noisy=is_noisy)
+                journey = restore_run(stored, problem.description, problem.sampler, evaluator, rng, is_noisy=is_noisy)
             outcome = run(
                 problem.sampler,
                 evaluator,
                 journey,
                 rng,
                 callbacks=bar if callback is None else (*bar, callback),
-                keep=keeper(journal, problem.description, seed, evaluator, rng),
+                keep=checkpoint_hook(journal, problem.description, seed, evaluator, rng),
                 show=partial(in_user_units, transform=problem.transform),
             )
         journal.write_last()
@@ -201,7 +201,7 @@ def _problem(
     config = {"method": type(method).__name__, "settings": _describe(method), "max_evals": budget}
     described = {"bounds": None if limits is None else limits.to_json(), "initial particles": digest(particles)}
     if archive is not None:
-        state = sampler.informed(state, *known(archive, limits, len(checked_names)))
+        state = sampler.warm_start(state, *known(archive, limits, len(checked_names)))
         described["archive"] = digest(archive.points) + digest(archive.log_prob)
     return _Problem(
         checked_names, limits, sampler, state, budget, config, {"names": checked_names} | described | config
@@ -212,7 +212,7 @@ def _result(
     outcome: Outcome, evaluator: Evaluator, problem: _Problem, seed: int, more_warnings: tuple[str, ...]
 ) -> Result:
     draws, last = outcome.draws, outcome.trace[-1]
-    pool = draws.pool or _only(draws, float(last.get("log_evidence", np.nan)))
+    pool = draws.pool or _pool_of_particles(draws, float(last.get("log_evidence", np.nan)))
     return Result(
         particles=outcome.draws.particles,
         weights=outcome.draws.weights,
@@ -239,10 +239,10 @@ def _result(
     )
 
 
-def _only(draws: Draws, log_evidence: float) -> Pool:
+def _pool_of_particles(draws: Sample, log_evidence: float) -> WeightedSample:
     """The particles as the pool of a method that has none."""
     size = effective_sample_size(draws.weights)
-    return Pool(draws.particles, draws.weights, draws.log_prob, log_evidence, np.nan, size, np.nan, None, ())
+    return WeightedSample(draws.particles, draws.weights, draws.log_prob, log_evidence, np.nan, size, np.nan, None, ())
 
 
 def _check_functions(log_prob: object, score: object, method: object) -> None:
@@ -251,17 +251,17 @@ def _check_functions(log_prob: object, score: object, method: object) -> None:
     if isinstance(method, type):
         raise TypeError(f"expected a method object, got the class {method.__name__}; write method={method.__name__}()")
     if not (hasattr(method, "ask") and hasattr(method, "tell")):
-        raise TypeError(f"expected a method such as sb.ArchiveSampler(), got {method!r}")
+        raise TypeError(f"expected a method such as sb.AdaptiveImportanceSampling(), got {method!r}")
     if score is not None and not callable(score):
         raise TypeError(f"expected score to be a function, got {type(score).__name__}")
     if getattr(method, "needs_score", False) and score is None:
         raise ValueError(
             f"{type(method).__name__} needs the gradient of log_prob: give score=, or choose a gradient-free method "
-            "such as sb.ArchiveSampler()"
+            "such as sb.AdaptiveImportanceSampling()"
         )
 
 
-def _told_of(noise: float | bool | None, method: Any) -> Any:
+def _with_noise(noise: float | bool | None, method: Any) -> Any:
     """The method, told that values are noisy if it cares."""
     if noise is not None:
         require_noise(noise)

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import digamma, polygamma
 
 import steinbox as sb
-from steinbox.samplers.stein import SteinSampler
+from steinbox.samplers.stein.sampler import SteinSampler
 
 
 class Skewed:

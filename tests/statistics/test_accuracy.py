@@ -9,8 +9,8 @@ from problems import ZeroSteps
 import steinbox as sb
 
 PROBLEMS = {
-    "gauss2": (sb.targets.paper_gaussian(), sb.Gaussian(np.zeros(2), std=3.0), 20_000, -3.8),
-    "gmm25": (sb.targets.paper_gmm(seed=0), sb.Gaussian(np.zeros(25), std=2.0), 40_000, -2.3),
+    "gauss2": (sb.paper.targets.paper_gaussian(), sb.Gaussian(np.zeros(2), std=3.0), 20_000, -3.8),
+    "gmm25": (sb.paper.targets.paper_gmm(seed=0), sb.Gaussian(np.zeros(25), std=2.0), 40_000, -2.3),
 }
 
 

@@ -12,7 +12,7 @@ MIXTURE = sb.GaussianMixture(
     [sb.Gaussian(mean, std=1.0) for mean in np.random.default_rng(0).uniform(-2, 2, size=(3, 5))]
 )
 TWO_MODES = sb.GaussianMixture([sb.Gaussian([-1.5, 0.0], std=1.0), sb.Gaussian([1.5, 0.0], std=1.0)])
-TARGETS = {"gaussian": sb.targets.paper_gaussian(), "mixture": MIXTURE, "banana": sb.targets.Banana()}
+TARGETS = {"gaussian": sb.paper.targets.paper_gaussian(), "mixture": MIXTURE, "banana": sb.targets.Banana()}
 NUM_DRAWS, LEVEL = 300, 0.05
 
 
@@ -36,7 +36,7 @@ def test_the_size_is_right_and_p_values_look_uniform(name):
 def test_the_size_check_sees_a_test_that_lost_its_weights(monkeypatch):
     """With a fitted Gaussian for the mixture and ρ/p forced to one, far too many good samples are rejected."""
     monkeypatch.setattr(
-        "steinbox.discrepancies.weighed.normalize", lambda values: np.full(len(values), 1 / len(values))
+        "steinbox.diagnostics.stein_sample.normalize", lambda values: np.full(len(values), 1 / len(values))
     )
     values = p_values(MIXTURE, MIXTURE.sample, 100, surrogate=sb.surrogates.FittedGaussian(inflation=1.5))
     assert (values <= LEVEL).mean() > 0.5

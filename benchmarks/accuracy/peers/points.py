@@ -9,7 +9,7 @@ import numpy as np
 from counting import BudgetSpent, Counted
 from measures import NUM_POINTS
 
-from steinbox.weights import systematic_resample
+from steinbox.numerics.weights import systematic_resample
 
 ENOUGH = 0.8  # of the budget: a larger size is not tried
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from steinbox.checks import require_component
-from steinbox.gaussian import Gaussian
-from steinbox.types import Array
+from steinbox.common.arrays import Array
+from steinbox.common.checks import require_component
+from steinbox.densities.gaussian import Gaussian
 
 
 class PyMCModel:

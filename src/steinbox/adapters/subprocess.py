@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from steinbox.types import Array
+from steinbox.common.arrays import Array
 
 _MOST_LINES = 10  # of what a program wrote to stderr, in the error
 _MOST_CHARACTERS = 1_000

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from steinbox.types import Array
+from steinbox.common.arrays import Array
 
 _PROTOCOL = 1.0
 _MOST_CHARACTERS = 300  # of an answer that is no JSON, in the error

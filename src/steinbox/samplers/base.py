@@ -8,10 +8,10 @@ from typing import Any, Protocol, Self, TypeAlias, runtime_checkable
 
 import numpy as np
 
-from steinbox.evaluate import Evaluation
-from steinbox.initial import Initial
-from steinbox.proposals.warped_mixture import WarpedMixture
-from steinbox.types import Array
+from steinbox.common.arrays import Array
+from steinbox.densities.initial import Initial
+from steinbox.densities.warped_mixture import WarpedMixture
+from steinbox.evaluation import Evaluation
 
 Info: TypeAlias = Mapping[str, float | str]
 """What a person wants to see of one iteration; the loop collects it into the trace."""
@@ -22,7 +22,7 @@ class StalledError(RuntimeError):
 
 
 @dataclass(frozen=True, eq=False)
-class Pool:
+class WeightedSample:
     """All weighted points, from which the particles were chosen, and what they tell.
 
     ``mixture`` is the last proposal, ``doubts`` are reasons not to trust any of it, in plain words.
@@ -40,7 +40,7 @@ class Pool:
 
 
 @dataclass(frozen=True, eq=False)
-class Draws:
+class Sample:
     """A sampler's answer so far: points that were evaluated, their weights and log-densities.
 
     If they were chosen from a larger weighted pool, that comes with them.
@@ -49,7 +49,7 @@ class Draws:
     particles: Array
     weights: Array
     log_prob: Array
-    pool: Pool | None = None
+    pool: WeightedSample | None = None
 
 
 class Sampler(Protocol):
@@ -64,7 +64,7 @@ class Sampler(Protocol):
         ...
 
     @property
-    def survives_rejection(self) -> bool:
+    def tolerates_empty_batch(self) -> bool:
         """Whether it can go on after a batch that lies outside the support as a whole, or failed."""
         ...
 
@@ -80,7 +80,7 @@ class Sampler(Protocol):
         """The state before the first evaluation; raises ValueError if the budget allows no iteration."""
         ...
 
-    def informed(self, state: Any, points: Array, log_prob: Array) -> Any:
+    def warm_start(self, state: Any, points: Array, log_prob: Array) -> Any:
         """The state with values from earlier runs; raises ValueError if the sampler has no use for them."""
         ...
 
@@ -104,7 +104,7 @@ class Sampler(Protocol):
         """The part of the planned run that is done, 0 to 1."""
         ...
 
-    def draws(self, state: Any) -> Draws:
+    def draws(self, state: Any) -> Sample:
         """The answer so far."""
         ...
 

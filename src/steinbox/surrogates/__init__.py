@@ -6,13 +6,13 @@ Rebuilt at every step: :class:`FittedGaussian`, :class:`KernelCurve` (the paper'
 To judge a sample: :class:`LeaveOneOut` and :class:`PassThrough` (the defaults of the discrepancies), or any other.
 """
 
-from steinbox.gaussian import Gaussian
-from steinbox.mixtures import GaussianMixture
+from steinbox.densities.gaussian import Gaussian
+from steinbox.densities.gaussian_mixture import GaussianMixture
 from steinbox.surrogates.base import Builder, Surrogate
+from steinbox.surrogates.cross_validated import LeaveOneOut, PassThrough
 from steinbox.surrogates.fitted_gaussian import FittedGaussian
 from steinbox.surrogates.flat import Flat
 from steinbox.surrogates.interpolant import Interpolant
-from steinbox.surrogates.judges import LeaveOneOut, PassThrough
 from steinbox.surrogates.kernel_curve import KernelCurve
 from steinbox.surrogates.smoother import Smoother
 

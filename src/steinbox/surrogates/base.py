@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from steinbox.types import Array
+from steinbox.common.arrays import Array
 
 
 @runtime_checkable

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steinbox.gaussian import Covariance, Gaussian
-from steinbox.types import Array
+from steinbox.common.arrays import Array
+from steinbox.densities.gaussian import Covariance, Gaussian
 
 
 @dataclass(frozen=True)

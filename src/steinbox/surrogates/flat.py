@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steinbox.types import Array
+from steinbox.common.arrays import Array
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from steinbox.coordinates import Affine, Whitened
-from steinbox.kernels import RBF, Kernel
-from steinbox.pairwise import kernel_expansion, squared_distances
-from steinbox.types import Array
+from steinbox.common.arrays import Array
+from steinbox.maps.coordinates import Affine, Whitened
+from steinbox.numerics.kernels import RBF, Kernel
+from steinbox.numerics.pairwise import kernel_expansion, squared_distances
 
 _RIDGE = 1e-8
 

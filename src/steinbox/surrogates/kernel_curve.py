@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from steinbox.bandwidth import Rule, as_rule
-from steinbox.kernels import RBF, Kernel
-from steinbox.pairwise import log_kernel_expansion
-from steinbox.types import Array
+from steinbox.common.arrays import Array
+from steinbox.numerics.bandwidth import Rule, as_rule
+from steinbox.numerics.kernels import RBF, Kernel
+from steinbox.numerics.pairwise import log_kernel_expansion
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class KernelCurve:
     Parameters
     ----------
     bandwidth : float, str or function
-        See :mod:`steinbox.bandwidth`; the paper's rule if not given.
+        See :mod:`steinbox.numerics.bandwidth`; the paper's rule if not given.
     kernel : Kernel
     """
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from steinbox.common.arrays import Array
 from steinbox.surrogates.interpolant import Interpolant, gram_matrix, profile, trend_features
-from steinbox.types import Array
 
 
 @dataclass(frozen=True, kw_only=True)

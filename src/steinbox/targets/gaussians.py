@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from steinbox.gaussian import Gaussian
-from steinbox.mixtures import GaussianMixture
+from steinbox.densities.gaussian import Gaussian
+from steinbox.densities.gaussian_mixture import GaussianMixture
 
 
 def autoregressive(dimension: int = 20, correlation: float = 0.95) -> Gaussian:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
-from steinbox.types import Array
+from steinbox.common.arrays import Array
 
 
 @dataclass(frozen=True, init=False, eq=False)

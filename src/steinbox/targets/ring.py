@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr
 
-from steinbox.types import Array
+from steinbox.common.arrays import Array
 
 
 @dataclass(frozen=True)

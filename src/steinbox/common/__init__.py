@@ -1,0 +1,1 @@
+"""What every room uses: array types, checks of arguments, states as arrays and text."""

@@ -1,0 +1,1 @@
+"""Densities with draws: Gaussian, mixtures, densities behind a map, the initial distribution; how they are fitted."""

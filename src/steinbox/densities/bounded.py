@@ -1,0 +1,109 @@
+"""Initial distributions of bounded parameters, as distributions of the free ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+import numpy as np
+from scipy.special import logsumexp
+
+from steinbox.common.arrays import Array
+from steinbox.densities.initial import Initial
+from steinbox.maps.bounds import Between, Bounds, Periodic
+
+_DRAWS_FOR_SHARE = 20_000
+_MOST_ROUNDS = 200
+_MOST_TURNED = 3  # angles around which the initial distribution is wrapped exactly
+
+
+@dataclass(frozen=True)
+class FreeInitial:
+    """A distribution of the user's parameters, cut off at their bounds, as one of the free parameters."""
+
+    initial: Initial
+    bounds: Bounds
+
+    @property
+    def dimension(self) -> int:
+        """The number of free parameters."""
+        return sum(parameter.num_free for parameter in self.bounds.parameters)
+
+    def sample(self, num_points: int, rng: np.random.Generator) -> Array:
+        """Draws inside the bounds; others are drawn anew."""
+        found: list[Array] = []
+        for _ in range(_MOST_ROUNDS):
+            draws = self.initial.sample(num_points, rng)
+            found.append(draws[self.bounds.inside(draws)])
+            if sum(map(len, found)) >= num_points:
+                return self.bounds.to_free(np.concatenate(found)[:num_points], rng)
+        raise ValueError(
+            f"only {sum(map(len, found))} of {_MOST_ROUNDS * num_points} draws of `initial` lie inside the bounds; "
+            "choose an `initial` that overlaps them more"
+        )
+
+    def log_prob(self, x: Array) -> Array:
+        log_terms = np.array([self.initial.log_prob(turned) for turned in self._turns(self.bounds.to_user(x))])
+        return np.asarray(logsumexp(log_terms, axis=0) + self.bounds.log_volume(x) - self._log_share_inside)
+
+    def score(self, x: Array) -> Array:
+        turns = self._turns(self.bounds.to_user(x))
+        log_terms = np.array([self.initial.log_prob(turned) for turned in turns])
+        scores = np.array([self.initial.score(turned) for turned in turns])
+        shares = np.exp(log_terms - logsumexp(log_terms, axis=0))
+        return self.bounds.free_score(np.einsum("kn,knd->nd", shares, scores), x)
+
+    def _turns(self, x: Array) -> list[Array]:
+        """The points with angles as near as can be to the middle of the distribution, and a turn further and back."""
+        widths = [each.high - each.low if isinstance(each, Periodic) else 0.0 for each in self.bounds.parameters]
+        angles = [k for k, width in enumerate(widths) if width]
+        near = x.copy()
+        for k in angles:
+            near[:, k] += widths[k] * np.round((self._middle[k] - x[:, k]) / widths[k])
+        turned = angles[:_MOST_TURNED]
+        turns = np.zeros((3 ** len(turned), len(widths)))
+        turns[:, turned] = np.array(list(product((-1, 0, 1), repeat=len(turned)))).reshape(len(turns), -1)
+        return [near + turn * widths for turn in turns]
+
+    @cached_property
+    def _log_share_inside(self) -> float:
+        """The logarithm of the part of the distribution that the bounds leave, by counting draws."""
+        draws = self.initial.sample(_DRAWS_FOR_SHARE, np.random.default_rng(0))
+        return float(np.log(max(self.bounds.inside(draws).mean(), 1 / _DRAWS_FOR_SHARE)))
+
+    @cached_property
+    def _middle(self) -> Array:
+        return np.asarray(np.median(self.initial.sample(1000, np.random.default_rng(0)), axis=0))
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """The same density everywhere between the bounds: the initial distribution if none was given."""
+
+    bounds: Bounds
+
+    @property
+    def dimension(self) -> int:
+        """The number of parameters."""
+        return len(self.bounds.parameters)
+
+    def sample(self, num_points: int, rng: np.random.Generator) -> Array:
+        low, high = self._ends
+        return rng.uniform(low, high, size=(num_points, self.dimension))
+
+    def log_prob(self, x: Array) -> Array:
+        low, high = self._ends
+        inside = ((x >= low) & (x <= high)).all(axis=1)
+        return np.where(inside, -np.log(high - low).sum(), -np.inf)
+
+    def score(self, x: Array) -> Array:
+        return np.zeros_like(x)
+
+    @property
+    def _ends(self) -> tuple[Array, Array]:
+        ends = [(each.low, each.high) for each in self.bounds.parameters if isinstance(each, Between | Periodic)]
+        if len(ends) < self.dimension:
+            raise ValueError("expected `initial`, since not all bounds are finite")
+        low, high = np.array(ends).T
+        return low, high

@@ -1,0 +1,1 @@
+"""Densities fitted to weighted points."""

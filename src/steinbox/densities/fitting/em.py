@@ -1,0 +1,135 @@
+r"""Gaussian mixtures fitted to weighted points: expectation-maximisation with shrinkage.
+
+The points carry weights that sum to one and are worth ``size`` independent ones. All covariances are drawn towards
+simpler ones by as much as so few points warrant, and widened to those of the predictive distribution, so that a mixture
+makes a good proposal: rather too wide than too narrow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from steinbox.common.arrays import Array
+from steinbox.densities.fitting.weighted_points import WeightedPoints
+from steinbox.densities.gaussian import Gaussian
+from steinbox.densities.gaussian_mixture import GaussianMixture
+from steinbox.numerics.pairwise import squared_distances
+
+_NUM_ITERATIONS = 15
+
+
+def fit_mixture(
+    sample: WeightedPoints,
+    num_components: int,
+    rng: np.random.Generator,
+    *,
+    tied: bool = False,
+    start: Array | None = None,
+) -> GaussianMixture:
+    """The mixture of so many Gaussians, with one covariance for all of them if ``tied``.
+
+    It starts from the responsibilities ``start``, (m, K), or from clusters found by weighted k-means.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> points = np.concatenate([rng.normal(-4, 1, (300, 1)), rng.normal(4, 1, (100, 1))])
+    >>> mixture = fit_mixture(WeightedPoints(points, np.full(400, 1 / 400), 400), 2, rng)
+    >>> mixture.weights[np.argsort([component.mean[0] for component in mixture.components])].round(2)
+    array([0.75, 0.25])
+    """
+    if num_components == 1:
+        responsibilities = np.ones((len(sample.points), 1))
+        return _maximised(sample, responsibilities, tied).inflated(sample.size, tied)
+    responsibilities = _clusters(sample, num_components, rng) if start is None else start
+    for _ in range(_NUM_ITERATIONS):
+        step = _maximised(sample, responsibilities, tied)
+        responsibilities = step.mixture.responsibilities(sample.points)
+    return step.inflated(sample.size, tied)
+
+
+# -- expectation and maximisation --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Step:
+    """Counts, means and covariances of the components."""
+
+    counts: Array
+    means: Array
+    covs: Array
+
+    @property
+    def mixture(self) -> GaussianMixture:
+        components = [Gaussian(mean, cov=cov) for mean, cov in zip(self.means, self.covs, strict=True)]
+        return GaussianMixture(components, self.counts + 0.5)
+
+    def inflated(self, size: float, tied: bool) -> GaussianMixture:
+        """With the covariances of the predictive distribution, which knows that means and covariances are estimates."""
+        dimension = self.means.shape[1]
+        pseudo = 0 if len(self.counts) == 1 else dimension + 2
+        counts = np.full(len(self.counts), size) if tied else self.counts + pseudo
+        factors = 1 + (dimension + 1) / (counts + dimension)
+        return _Step(self.counts, self.means, self.covs * factors[:, None, None]).mixture
+
+
+def _maximised(sample: WeightedPoints, responsibilities: Array, tied: bool) -> _Step:
+    """The components for these responsibilities."""
+    points, (_, dimension) = sample.points, sample.points.shape
+    shares = responsibilities * (sample.size * sample.weights)[:, None]
+    counts = shares.sum(axis=0) + 1e-9
+    means = (shares.T @ points + 1e-6 * sample.weights @ points) / (counts + 1e-6)[:, None]
+    scatters = np.stack([_scatter(points - mean, share) for mean, share in zip(means, shares.T, strict=True)])
+    shrinkage = min(1.0, 0.5 * dimension / (sample.size + 0.5 * dimension))
+    pooled = _towards_diagonal(scatters.sum(axis=0) / sample.size, shrinkage)
+    if tied or len(counts) == 1:
+        return _Step(counts, means, np.repeat(pooled[None], len(counts), axis=0))
+    return _Step(counts, means, _own_covariances(scatters, counts, pooled))
+
+
+def _scatter(centred: Array, share: Array) -> Array:
+    return np.asarray((centred * share[:, None]).T @ centred)
+
+
+def _towards_diagonal(covariance: Array, shrinkage: float) -> Array:
+    variances = np.diag(np.diag(covariance) + 1e-300)
+    return np.asarray((1 - shrinkage) * covariance + (shrinkage + 1e-10) * variances)
+
+
+def _own_covariances(scatters: Array, counts: Array, pooled: Array) -> Array:
+    """Each drawn, by d + 2 pseudo-points, to its own variances along axes in which the pooled one is white."""
+    dimension = len(pooled)
+    root = np.linalg.cholesky(pooled)
+    inverse = np.linalg.inv(root)
+    variances = np.einsum("ij,kjl,il->ki", inverse, scatters, inverse)
+    typical = np.maximum(variances / counts[:, None], 1e-8).mean(axis=1)
+    variances = (variances + 2 * typical[:, None]) / (counts + 2)[:, None]
+    simple = np.einsum("ij,kj,lj->kil", root, variances, root)
+    pseudo = dimension + 2
+    return np.asarray((scatters + pseudo * simple) / (counts + pseudo)[:, None, None])
+
+
+def _clusters(sample: WeightedPoints, num_components: int, rng: np.random.Generator) -> Array:
+    """Weighted k-means in whitened coordinates from well separated centres (k-means++), as responsibilities."""
+    z = _whitened(sample)
+    centres = [z[rng.choice(len(z), p=sample.weights)]]
+    for _ in range(num_components - 1):
+        chances = squared_distances(z, np.array(centres)).min(axis=1) * sample.weights
+        chances = chances if chances.sum() > 0 else sample.weights
+        centres.append(z[rng.choice(len(z), p=chances / chances.sum())])
+    places = np.array(centres)
+    for _ in range(8):
+        labels = squared_distances(z, places).argmin(axis=1)
+        shares = np.eye(num_components)[labels] * sample.weights[:, None]
+        masses = shares.sum(axis=0)
+        places = np.where(masses[:, None] > 0, shares.T @ z / np.maximum(masses, 1e-300)[:, None], places)
+    return np.asarray(np.eye(num_components)[labels])
+
+
+def _whitened(sample: WeightedPoints) -> Array:
+    centred = sample.points - sample.weights @ sample.points
+    covariance = _towards_diagonal(_scatter(centred, sample.weights), 1e-3)
+    return np.asarray(np.linalg.solve(np.linalg.cholesky(covariance), centred.T).T)

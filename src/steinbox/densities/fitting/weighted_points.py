@@ -1,0 +1,30 @@
+"""Weighted points: what a density is fitted to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from steinbox.common.arrays import Array, IntegerArray
+from steinbox.numerics.weights import systematic_resample
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedPoints:
+    """Points (m, d), weights (m,) that sum to one, and how many independent points they are worth."""
+
+    points: Array
+    weights: Array
+    size: float
+
+    def part(self, rows: IntegerArray, share: float) -> WeightedPoints:
+        """Some of the points, worth this share of all."""
+        return WeightedPoints(self.points[rows], self.weights[rows] / self.weights[rows].sum(), share * self.size)
+
+    def at_most(self, num_points: int, rng: np.random.Generator) -> WeightedPoints:
+        """Systematically resampled to so many, each once and with its count as weight."""
+        if len(self.points) <= num_points:
+            return self
+        kept, counts = np.unique(systematic_resample(self.weights, num_points, rng), return_counts=True)
+        return WeightedPoints(self.points[kept], counts / counts.sum(), self.size)

@@ -1,0 +1,193 @@
+"""The only place that runs the user's code: it counts, judges and keeps every evaluation."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+
+import numpy as np
+
+from steinbox.common.arrays import Array
+from steinbox.evaluation.archive import Archive
+from steinbox.evaluation.calls import Block, Calls, Values
+from steinbox.evaluation.dispatch import Dispatcher
+from steinbox.evaluation.faults import Failure, Fault, with_fault
+from steinbox.evaluation.types import Evaluation
+from steinbox.evaluation.workers import Here, Workers
+from steinbox.maps.bounds import Identity, Transform
+
+_WINDOW = 200  # evaluations over which the rate of failures is judged
+_HOPELESS = 10  # failures without a single success that show a bug
+
+
+class TargetError(RuntimeError):
+    """The user's function raised, or returned what no log-density can be, at every point it was given."""
+
+
+@dataclass(frozen=True, eq=False)
+class Account:
+    """What an evaluator has done so far, to be kept and taken up again with the archive of that moment."""
+
+    num_evals: int
+    num_archived: int
+    failures: dict[str, Failure]
+    recent: tuple[bool, ...]
+    probe: Probe | None
+
+
+@dataclass(frozen=True, eq=False)
+class Probe:
+    """One evaluation, by which the function is known again."""
+
+    point: Array
+    number: int
+    log_prob: float
+
+
+class Evaluator:
+    """Evaluates batches of points, at most ``max_evals`` of them in all.
+
+    A call that raises, or returns NaN, +inf or something that is no real number, takes too long or kills its process
+    makes that one point *failed*; the rest of the batch is unharmed. Ten failures before the first success are a bug in
+    the function, and stop everything.
+
+    Samplers ask at free points; the user's function, the archive and the failures see the user's own parameters.
+    """
+
+    def __init__(
+        self,
+        calls: Calls,
+        *,
+        max_evals: int,
+        workers: Workers | None = None,
+        max_failure_rate: float = 0.2,
+        transform: Transform | None = None,
+    ) -> None:
+        self._transform = Identity() if transform is None else transform
+        self._has_score = calls.score is not None
+        self._dispatch = Dispatcher(Here(calls) if workers is None else workers, vectorized=calls.vectorized)
+        self.max_evals, self.max_failure_rate = max_evals, max_failure_rate
+        self.num_evals = 0
+        self.failures: Mapping[str, Failure] = {}
+        self._recent: deque[bool] = deque(maxlen=_WINDOW)
+        self._archived: list[Archive] = []
+        self._num_archived = 0
+        self._probe: Probe | None = None
+
+    @property
+    def num_remaining(self) -> int:
+        """Evaluations left in the budget."""
+        return self.max_evals - self.num_evals
+
+    @property
+    def num_failures(self) -> int:
+        """Evaluations that failed so far."""
+        return sum(failure.count for failure in self.failures.values())
+
+    @property
+    def fails_too_often(self) -> bool:
+        """Whether more than ``max_failure_rate`` of the last 200 evaluations (50 at least) failed."""
+        return len(self._recent) >= _WINDOW // 4 and sum(self._recent) > self.max_failure_rate * len(self._recent)
+
+    @property
+    def archive(self) -> Archive:
+        """Every successful evaluation so far; there is a first batch."""
+        if len(self._archived) > 1:
+            self._archived = [Archive.join(self._archived)]
+        return self._archived[0]
+
+    @property
+    def account(self) -> Account:
+        """What was done so far."""
+        return Account(self.num_evals, self._num_archived, dict(self.failures), tuple(self._recent), self._probe)
+
+    def restore(self, account: Account, archive: Archive, *, is_noisy: bool = False) -> None:
+        """Go on from there, if the function is still the same; a noisy one cannot be asked."""
+        if account.probe is not None and not is_noisy:
+            self._require_the_same(account.probe)
+        self.num_evals, self.failures, self._probe = account.num_evals, account.failures, account.probe
+        self._archived, self._num_archived = [archive], len(archive)
+        self._recent.extend(account.recent)
+        if self.fails_too_often:  # what stopped the run then may have been mended
+            self._recent.clear()
+
+    def _require_the_same(self, probe: Probe) -> None:
+        ((_, values),) = self._dispatch(Block(probe.point[None], np.array([probe.number])))
+        now, fault = float(values.log_prob[0]), values.faults[0]
+        if fault is not None:
+            raise _target_error(f"the first evaluation after the checkpoint failed {_first(probe.point, fault)}", fault)
+        if not np.isclose(now, probe.log_prob, rtol=1e-10, atol=1e-8):
+            raise ValueError(
+                f"log_prob at x = {probe.point.tolist()} was {probe.log_prob} and is {now} now: it is another one, or "
+                "a noisy one that does not say so (give it a parameter `rng`, or say noise=)"
+            )
+
+    def __call__(self, points: Array) -> Evaluation:
+        """Evaluate every row of ``points``, which are free where the user's parameters are bounded."""
+        if len(points) > self.num_remaining:
+            raise ValueError(f"{len(points)} evaluations asked for, {self.num_remaining} left of {self.max_evals}")
+        batch = _Batch(self._transform.to_user(points), first_number=self.num_evals)
+        try:
+            with closing(self._dispatch(batch.block)) as blocks:
+                for block, values in blocks:
+                    batch.fill(block, values)
+                    self._stop_if_hopeless(batch)
+        finally:
+            self._record(batch)
+        score = self._transform.free_score(batch.score, points) if self._has_score else None
+        return Evaluation(batch.log_prob + self._transform.log_volume(points), batch.failed, score)
+
+    def _stop_if_hopeless(self, batch: _Batch) -> None:
+        """Turn a start at which nothing works into an error that shows the user's own."""
+        first = batch.failed[:_HOPELESS]
+        if self.num_evals == 0 and first.all():
+            fault = batch.faults[0]
+            where = _first(batch.block.points[0], fault)
+            raise _target_error(f"the first {len(first)} evaluations all failed, the first of them {where}", fault)
+
+    def _record(self, batch: _Batch) -> None:
+        """Keep what is done, in the order of the points, whatever came first."""
+        self.num_evals += int(batch.done.sum())
+        self._recent.extend(batch.failed[batch.done].tolist())
+        for row, fault in enumerate(batch.faults):
+            if fault is not None:
+                self.failures = with_fault(self.failures, batch.block.points[row], fault)
+        worked = batch.done & ~batch.failed
+        self._num_archived += int(worked.sum())
+        if self._probe is None and np.isfinite(batch.log_prob[worked]).any():
+            row = int(np.flatnonzero(worked & np.isfinite(batch.log_prob))[0])
+            self._probe = Probe(batch.block.points[row], int(batch.block.numbers[row]), float(batch.log_prob[row]))
+        self._archived.append(Archive(batch.block.points[worked], batch.log_prob[worked], batch.seconds[worked]))
+
+
+class _Batch:
+    """The values of a batch while they come in."""
+
+    def __init__(self, points: Array, first_number: int) -> None:
+        num_points = len(points)
+        self.block = Block(points, np.arange(first_number, first_number + num_points))
+        self.log_prob, self.seconds = np.full(num_points, -np.inf), np.zeros(num_points)
+        self.score = np.zeros_like(points)
+        self.faults: list[Fault | None] = [None] * num_points
+        self.done, self.failed = np.zeros(num_points, dtype=bool), np.zeros(num_points, dtype=bool)
+
+    def fill(self, block: Block, values: Values) -> None:
+        """Put a block's values in their places."""
+        rows = block.numbers - self.block.numbers[0]
+        self.log_prob[rows], self.score[rows], self.seconds[rows] = values.log_prob, values.score, values.seconds
+        self.done[rows] = True
+        for row, fault in zip(rows, values.faults, strict=True):
+            self.faults[row], self.failed[row] = fault, fault is not None
+
+
+def _first(point: Array, fault: Fault | None) -> Failure:
+    return Failure(1, tuple(point.tolist()), "" if fault is None else fault.message)
+
+
+def _target_error(message: str, fault: Fault | None) -> TargetError:
+    error = TargetError(message)
+    if fault is not None and fault.traceback:
+        error.add_note(f"The traceback of log_prob:\n{fault.traceback}")
+    return error

@@ -1,0 +1,78 @@
+"""Where the calls run, as the dispatcher sees it; and the simplest case, here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol, TypeAlias
+
+from steinbox.evaluation.calls import Block, Calls, Values
+from steinbox.evaluation.faults import Fault
+
+Finished: TypeAlias = tuple[Block, Values | Fault]
+
+
+class WorkersLostError(RuntimeError):
+    """There is nobody left who could evaluate anything."""
+
+
+class Workers(Protocol):
+    """Where blocks are evaluated."""
+
+    @property
+    def num_workers(self) -> int:
+        """How many blocks are evaluated at once."""
+        ...
+
+    @property
+    def num_free(self) -> int:
+        """How many blocks can be submitted now."""
+        ...
+
+    @property
+    def longest_block(self) -> float:
+        """Seconds that a block may be expected to take, short against a time-out."""
+        ...
+
+    def submit(self, block: Block) -> None:
+        """Start evaluating the block."""
+        ...
+
+    def collect(self) -> list[Finished]:
+        """Wait until something happens, and return the blocks that have finished: values, or a fault of the whole."""
+        ...
+
+    def cancel(self) -> None:
+        """Forget what was submitted."""
+        ...
+
+    def close(self) -> None:
+        """Let go of all that was started here."""
+        ...
+
+
+@dataclass(eq=False)
+class Here:
+    """In this process, one block after the other."""
+
+    calls: Calls
+    num_workers: int = 1
+    longest_block: float = float("inf")
+    _waiting: list[Block] = field(default_factory=list)
+
+    @property
+    def num_free(self) -> int:
+        """One, if nothing waits."""
+        return 1 - len(self._waiting)
+
+    def submit(self, block: Block) -> None:
+        self._waiting.append(block)
+
+    def collect(self) -> list[Finished]:
+        blocks, self._waiting = self._waiting, []
+        return [(block, self.calls(block)) for block in blocks]
+
+    def cancel(self) -> None:
+        self._waiting = []
+
+    def close(self) -> None:
+        """Nothing was started."""

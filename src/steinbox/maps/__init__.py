@@ -1,0 +1,1 @@
+"""Bijections: affine, bounds, triangular, rotated."""

@@ -1,0 +1,330 @@
+r"""Bounded parameters as free ones: samplers move in :math:`\mathbb R^m`, users write in their own units.
+
+Every parameter x is a smooth function of one free number z (an angle of two), and the density that samplers see is
+
+.. math:: \log \tilde p(z) = \log p(x(z)) + \log \Big| \frac{dx}{dz} \Big|,
+
+so that the particles' x have the density p. For an angle the second free number is a radius, and the last term its
+density: :math:`x = \operatorname{atan2}(z_2, z_1)` and :math:`-\tfrac12 \|z\|^2`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.special import expit, log_expit
+
+from steinbox.common.arrays import Array, Mask
+
+
+class Parameter(Protocol):
+    """How one parameter follows from its free numbers, an (n, k) array."""
+
+    @property
+    def num_free(self) -> int:
+        """The number k of free numbers."""
+        ...
+
+    def to_user(self, z: Array) -> Array:
+        """The parameter, (n,); never a bound itself (an angle may be the lower one)."""
+        ...
+
+    def to_free(self, x: Array, rng: np.random.Generator) -> Array:
+        """Free numbers, (n, k), that lead to the parameter."""
+        ...
+
+    def slope(self, z: Array) -> Array:
+        """Derivatives of the parameter, (n, k)."""
+        ...
+
+    def log_volume(self, z: Array) -> Array:
+        """The last term of the density above, (n,)."""
+        ...
+
+    def log_volume_slope(self, z: Array) -> Array:
+        """Its derivatives, (n, k)."""
+        ...
+
+    def inside(self, x: Array) -> Mask:
+        """Which values of the parameter are possible."""
+        ...
+
+
+@dataclass(frozen=True)
+class Free:
+    """No bound: x = z."""
+
+    num_free: int = 1
+
+    def to_user(self, z: Array) -> Array:
+        return z[:, 0]
+
+    def to_free(self, x: Array, rng: np.random.Generator) -> Array:
+        return x[:, None]
+
+    def slope(self, z: Array) -> Array:
+        return np.ones_like(z)
+
+    def log_volume(self, z: Array) -> Array:
+        return np.zeros(len(z))
+
+    def log_volume_slope(self, z: Array) -> Array:
+        return np.zeros_like(z)
+
+    def inside(self, x: Array) -> Mask:
+        return np.isfinite(x)
+
+
+@dataclass(frozen=True)
+class OneSided:
+    r"""One bound b: :math:`x = b \pm e^z`."""
+
+    bound: float
+    sign: float
+    num_free: int = 1
+
+    def to_user(self, z: Array) -> Array:
+        nearest = np.nextafter(self.bound, self.sign * np.inf)
+        x = self.bound + self.sign * np.exp(np.clip(z[:, 0], None, 700))
+        return np.maximum(x, nearest) if self.sign > 0 else np.minimum(x, nearest)
+
+    def to_free(self, x: Array, rng: np.random.Generator) -> Array:
+        return np.log(self.sign * (x - self.bound))[:, None]
+
+    def slope(self, z: Array) -> Array:
+        return np.asarray(self.sign * np.exp(np.clip(z, None, 700)))
+
+    def log_volume(self, z: Array) -> Array:
+        return z[:, 0]
+
+    def log_volume_slope(self, z: Array) -> Array:
+        return np.ones_like(z)
+
+    def inside(self, x: Array) -> Mask:
+        return np.asarray((self.sign * (x - self.bound) > 0) & np.isfinite(x))
+
+
+@dataclass(frozen=True)
+class Between:
+    r"""Two bounds: :math:`x = a + (b - a) / (1 + e^{-z})`."""
+
+    low: float
+    high: float
+    num_free: int = 1
+
+    def to_user(self, z: Array) -> Array:
+        x = expit(-z[:, 0]) * self.low + expit(z[:, 0]) * self.high  # exact near a bound that is zero
+        return np.clip(x, np.nextafter(self.low, np.inf), np.nextafter(self.high, -np.inf))
+
+    def to_free(self, x: Array, rng: np.random.Generator) -> Array:
+        return np.asarray(np.log(x - self.low) - np.log(self.high - x))[:, None]
+
+    def slope(self, z: Array) -> Array:
+        return np.asarray((self.high - self.low) * expit(z) * expit(-z))
+
+    def log_volume(self, z: Array) -> Array:
+        return np.asarray(np.log(self.high - self.low) + log_expit(z[:, 0]) + log_expit(-z[:, 0]))
+
+    def log_volume_slope(self, z: Array) -> Array:
+        return np.asarray(expit(-z) - expit(z))
+
+    def inside(self, x: Array) -> Mask:
+        return np.asarray((self.low < x) & (x < self.high))
+
+
+@dataclass(frozen=True)
+class Periodic:
+    """An angle, or anything else whose ends are one: an entry of ``bounds=``.
+
+    Examples
+    --------
+    >>> Periodic(0, 360)
+    Periodic(low=0, high=360)
+    """
+
+    low: float
+    high: float
+
+    @property
+    def num_free(self) -> int:
+        """Two: a point of the plane, whose direction is the angle."""
+        return 2
+
+    def to_user(self, z: Array) -> Array:
+        turn = np.arctan2(z[:, 1], z[:, 0]) / (2 * np.pi)
+        x = self.low + (self.high - self.low) * (turn % 1.0)
+        return np.clip(x, self.low, np.nextafter(self.high, -np.inf))
+
+    def to_free(self, x: Array, rng: np.random.Generator) -> Array:
+        angle = 2 * np.pi * (x - self.low) / (self.high - self.low)
+        radius = np.sqrt(2 * rng.standard_exponential(len(x)))
+        return np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
+
+    def slope(self, z: Array) -> Array:
+        unit = (self.high - self.low) / (2 * np.pi)
+        return np.asarray(unit * np.column_stack([-z[:, 1], z[:, 0]]) / (z**2).sum(axis=1, keepdims=True))
+
+    def log_volume(self, z: Array) -> Array:
+        return np.asarray(np.log((self.high - self.low) / (2 * np.pi)) - 0.5 * (z**2).sum(axis=1))
+
+    def log_volume_slope(self, z: Array) -> Array:
+        return np.negative(z)
+
+    def inside(self, x: Array) -> Mask:
+        return np.isfinite(x)  # any angle is one
+
+    def wrapped(self, x: Array) -> Array:
+        """The same angles, from low to high."""
+        return np.asarray(self.low + (x - self.low) % (self.high - self.low))
+
+    def unwrapped(self, x: Array, weights: Array) -> Array:
+        """The same angles, each within half a turn of their mean direction."""
+        turn = self.high - self.low
+        direction = np.angle(weights @ np.exp(2j * np.pi * (x - self.low) / turn))
+        mean = self.low + turn * direction / (2 * np.pi)
+        return np.asarray(mean + (x - mean + turn / 2) % turn - turn / 2)
+
+
+class Transform(Protocol):
+    """The way between free points, where samplers move, and the user's."""
+
+    def to_user(self, z: Array) -> Array:
+        """The user's parameters at free points."""
+        ...
+
+    def to_free(self, x: Array, rng: np.random.Generator) -> Array:
+        """Free points that lead to the user's."""
+        ...
+
+    def log_volume(self, z: Array) -> Array:
+        """What is added to the user's log-density, (n,)."""
+        ...
+
+    def free_score(self, score: Array, z: Array) -> Array:
+        """The score at free points, from that of the user's parameters."""
+        ...
+
+
+@dataclass(frozen=True)
+class Identity:
+    """No bounds at all."""
+
+    def to_user(self, z: Array) -> Array:
+        return z
+
+    def to_free(self, x: Array, rng: np.random.Generator) -> Array:
+        return x
+
+    def log_volume(self, z: Array) -> Array:
+        return np.zeros(len(z))
+
+    def free_score(self, score: Array, z: Array) -> Array:
+        return score
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The parameters side by side; free points are (n, m), the user's (n, d)."""
+
+    parameters: tuple[Parameter, ...]
+
+    def to_user(self, z: Array) -> Array:
+        """The user's parameters at free points."""
+        return np.column_stack([parameter.to_user(part) for parameter, part in self._parts(z)])
+
+    def to_free(self, x: Array, rng: np.random.Generator) -> Array:
+        """Free points that lead to the user's."""
+        return np.column_stack([each.to_free(x[:, k], rng) for k, each in enumerate(self.parameters)])
+
+    def log_volume(self, z: Array) -> Array:
+        """What is added to the user's log-density, (n,)."""
+        return np.asarray(sum(parameter.log_volume(part) for parameter, part in self._parts(z)))
+
+    def free_score(self, score: Array, z: Array) -> Array:
+        """The score at free points, from that of the user's parameters."""
+        return np.column_stack(
+            [
+                score[:, k, None] * parameter.slope(part) + parameter.log_volume_slope(part)
+                for k, (parameter, part) in enumerate(self._parts(z))
+            ]
+        )
+
+    def inside(self, x: Array) -> Mask:
+        """Which points are possible."""
+        return np.asarray(np.all([each.inside(x[:, k]) for k, each in enumerate(self.parameters)], axis=0))
+
+    def unwrapped(self, x: Array, weights: Array) -> Array:
+        """The points with every angle within half a turn of its mean direction."""
+        columns = [
+            each.unwrapped(x[:, k], weights) if isinstance(each, Periodic) else x[:, k]
+            for k, each in enumerate(self.parameters)
+        ]
+        return np.column_stack(columns)
+
+    def wrapped(self, x: Array) -> Array:
+        """Points, or one point, with every angle from low to high."""
+        result = x.copy()
+        for k, each in enumerate(self.parameters):
+            if isinstance(each, Periodic):
+                result[..., k] = each.wrapped(x[..., k])
+        return result
+
+    def to_json(self) -> list[Any]:
+        """What :func:`as_bounds` understands, once JSON has held it."""
+        return [_entry(parameter) for parameter in self.parameters]
+
+    def _parts(self, z: Array) -> list[tuple[Parameter, Array]]:
+        ends = np.cumsum([parameter.num_free for parameter in self.parameters])
+        return list(zip(self.parameters, np.split(z, ends[:-1], axis=1), strict=True))
+
+
+def as_bounds(bounds: Sequence[object] | None) -> Bounds | None:
+    """Understand ``bounds=``: one entry per parameter, None, (low, high) or Periodic."""
+    if bounds is None:
+        return None
+    if isinstance(bounds, str) or not isinstance(bounds, Sequence | np.ndarray) or len(bounds) == 0:
+        raise TypeError(f"expected bounds to be a list of (low, high), one for each parameter, got {bounds!r}")
+    parameters = tuple(_parameter(entry) for entry in bounds)
+    return None if all(isinstance(parameter, Free) for parameter in parameters) else Bounds(parameters)
+
+
+def _entry(parameter: Parameter) -> Any:
+    match parameter:
+        case Between(low, high):
+            return [low, high]
+        case Periodic(low, high):
+            return {"periodic": [low, high]}
+        case OneSided(bound, sign):
+            return [bound, None] if sign > 0 else [None, bound]
+    return None
+
+
+def _parameter(entry: object) -> Parameter:
+    if entry is None:
+        return Free()
+    if isinstance(entry, dict) and set(entry) == {"periodic"}:
+        return _parameter(Periodic(*entry["periodic"]))
+    periodic = isinstance(entry, Periodic)
+    pair: object = (entry.low, entry.high) if isinstance(entry, Periodic) else entry
+    try:
+        low, high = (
+            end if number is None else float(number)
+            for number, end in zip(pair, (-np.inf, np.inf), strict=True)  # type: ignore[call-overload]
+        )
+    except (TypeError, ValueError):
+        forms = "(low, high), sb.Periodic(low, high) or None"
+        raise TypeError(f"expected bounds of the form {forms} for each parameter, got {entry!r}") from None
+    if not low < high or low == np.inf or high == -np.inf or (periodic and not np.isfinite(high - low)):
+        raise ValueError(f"expected bounds with low < high{', both finite' if periodic else ''}, got {entry!r}")
+    if (np.isfinite(low) and np.isfinite(high)) and not np.nextafter(low, high) < np.nextafter(high, low) < low + 1e300:
+        raise ValueError(f"expected bounds with numbers between them, and less than 1e300 apart, got {entry!r}")
+    if periodic:
+        return Periodic(low, high)
+    if np.isfinite(low) and np.isfinite(high):
+        return Between(low, high)
+    if np.isfinite(low):
+        return OneSided(low, 1.0)
+    return OneSided(high, -1.0) if np.isfinite(high) else Free()

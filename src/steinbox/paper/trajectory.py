@@ -1,0 +1,142 @@
+"""A run of a sampler, looked at on the way."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+
+from steinbox.common.arrays import Array, IntegerArray
+from steinbox.paper.table import Row, Table, Task
+from steinbox.run.checkpoint import Checkpoint
+from steinbox.run.loop import Iteration
+from steinbox.run.status import Status
+from steinbox.sample import sample
+from steinbox.samplers import Sampler
+
+Measure: TypeAlias = Callable[[Array, Array], Mapping[str, float]]
+"""Metrics of points and their weights."""
+
+_SECONDS = 60.0  # between two writings of a long run
+_NO_MEASUREMENT = (Status.CALLBACK_FAILED, Status.TARGET_FAILED, Status.TOO_MANY_FAILURES, Status.WORKERS_LOST)
+
+
+def checkpoints(num_iterations: int, num_points: int = 14) -> IntegerArray:
+    """Iterations at which to look, evenly spread in the logarithm; the last is one of them.
+
+    Examples
+    --------
+    >>> checkpoints(100, num_points=3)
+    array([  1,  10, 100])
+    """
+    return np.unique(np.geomspace(1, num_iterations, num_points).round().astype(np.int64))
+
+
+def trajectory(
+    task: Task,
+    method: Sampler,
+    log_prob: Callable[[Array], Array],
+    initial: object,
+    measure: Measure,
+    *,
+    score: Callable[[Array], Array] | None = None,
+    watch: bool = True,
+    burn_in: int = 0,
+    sizes: Sequence[int] = (),
+    max_evals: int | None = None,
+    keep: Path | None = None,
+) -> list[Row]:
+    """All metrics at the end of a run and, if it is to be watched, the first one at the checkpoints on the way.
+
+    Iterations are counted from the end of the burn-in. The first ``sizes`` particles are measured by themselves at the
+    end: once a proposal is learned, chains do not know of each other. A long run is kept in the file ``keep`` until it
+    is finished: if it is killed it goes on from there, and its seconds are counted from then. A method that cannot go
+    on, or whose particles have left the support, ends with those that it has.
+    """
+    seen_before = None if keep is None else keep.with_suffix(".seen")
+    camera = _Camera(task, measure, burn_in, watch, seen_before)
+    result = sample(
+        log_prob,
+        initial,
+        num_particles=task.num_particles,
+        method=method,
+        vectorized=True,
+        score=score,
+        seed=task.seed,
+        progress=False,
+        callback=camera,
+        max_evals=max_evals,
+        checkpoint=None if keep is None else Checkpoint(keep, seconds=_SECONDS),
+    )
+    if result.status is Status.INTERRUPTED:  # else half a run would count as one
+        raise KeyboardInterrupt
+    if result.status in _NO_MEASUREMENT:
+        raise RuntimeError(f"{task} could not be measured: {result.status} {' '.join(result.warnings)}")
+    last = camera.seconds()
+    iteration = task.num_iterations
+    rows = [row for row in camera.rows if row.iteration < iteration]
+    for size in (*sizes, task.num_particles):
+        weights = result.weights[:size] if size < task.num_particles else result.weights
+        points = result.particles[: len(weights)]
+        rows += seen(task, size, iteration, result.num_evals, last, measure(points, weights / weights.sum()))
+    if keep is not None:
+        for each in keep.parent.glob(f"{keep.stem}.*"):
+            each.unlink()
+    return rows
+
+
+def exact_rows(task: Task, draws: Array, measure: Measure) -> list[Row]:
+    """The rows of exact draws."""
+    metrics = measure(draws, np.full(len(draws), 1 / len(draws)))
+    return seen(task, len(draws), task.num_iterations, len(draws), 0.0, metrics)
+
+
+def seen(
+    task: Task, size: int, iteration: int, num_evals: int, seconds: float, metrics: Mapping[str, float]
+) -> list[Row]:
+    """A row for every metric."""
+    return [
+        Row(
+            task.method,
+            task.setting,
+            task.num_particles,
+            task.num_iterations,
+            task.seed,
+            size,
+            iteration,
+            num_evals,
+            metric,
+            value,
+            round(seconds, 2),
+        )
+        for metric, value in metrics.items()
+    ]
+
+
+class _Camera:
+    """A callback that measures the particles at the checkpoints, and knows what the run took without that."""
+
+    def __init__(self, task: Task, measure: Measure, burn_in: int, watch: bool, path: Path | None) -> None:
+        self.task, self.measure, self.burn_in, self.path = task, measure, burn_in, path
+        self.rows: list[Row] = [] if path is None else list(Table.read(path))
+        wanted = set(checkpoints(task.num_iterations).tolist()) if watch else set()
+        self.checkpoints = wanted - {row.iteration for row in self.rows}
+        self.start, self.spent = time.perf_counter(), 0.0
+
+    def seconds(self) -> float:
+        return time.perf_counter() - self.start - self.spent
+
+    def __call__(self, iteration: Iteration) -> None:
+        number = iteration.index - self.burn_in
+        if number not in self.checkpoints:
+            return
+        seconds, pause = self.seconds(), time.perf_counter()
+        draws = iteration.draws
+        first = dict([next(iter(self.measure(draws.particles, draws.weights).items()))])
+        self.rows += seen(self.task, self.task.num_particles, number, iteration.num_evals, seconds, first)
+        if self.path is not None:
+            Table(self.rows).write(self.path)
+        self.spent += time.perf_counter() - pause

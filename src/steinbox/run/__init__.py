@@ -1,0 +1,1 @@
+"""A run: what was asked, the loop, the result, its warnings, its checkpoint."""

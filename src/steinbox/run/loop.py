@@ -1,0 +1,167 @@
+"""The one loop: ask, evaluate, tell, until a rule says why to stop. It knows no algorithm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from steinbox.common.arrays import Array
+from steinbox.evaluation import Evaluation, Evaluator, WorkersLostError
+from steinbox.run.status import Status
+from steinbox.samplers.base import Info, Sample, Sampler, StalledError
+
+
+@dataclass(frozen=True, eq=False)
+class Iteration:
+    """What a callback sees after each iteration; its particles are made when they are looked at."""
+
+    index: int
+    info: Info
+    num_evals: int
+    max_evals: int
+    progress: float
+    draw: Callable[[], Sample] = field(repr=False)
+
+    @cached_property
+    def draws(self) -> Sample:
+        """Particles, weights and log-densities so far, in the user's units."""
+        return self.draw()
+
+    @property
+    def particles(self) -> Array:
+        """A copy of the particles."""
+        return self.draws.particles.copy()
+
+    @property
+    def log_prob(self) -> Array:
+        """A copy of their log-densities."""
+        return self.draws.log_prob.copy()
+
+
+Callback: TypeAlias = Callable[[Iteration], object]
+
+
+class CallbackError(RuntimeError):
+    """The user's callback raised."""
+
+
+_STATUS_OF: dict[type[BaseException], Status] = {
+    KeyboardInterrupt: Status.INTERRUPTED,
+    StalledError: Status.STALLED,
+    CallbackError: Status.CALLBACK_FAILED,
+    WorkersLostError: Status.WORKERS_LOST,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What the loop brings home."""
+
+    draws: Sample
+    trace: tuple[Info, ...]
+    status: Status
+    reason: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class RunState:
+    """How far a run has come: the sampler's state and what was seen on the way."""
+
+    state: Any
+    trace: Sequence[Info] = ()
+
+
+Keep: TypeAlias = Callable[[RunState], object]
+Show: TypeAlias = Callable[[Sample], Sample]
+
+
+def run(
+    sampler: Sampler,
+    evaluator: Evaluator,
+    journey: RunState,
+    rng: np.random.Generator,
+    callbacks: tuple[Callback, ...] = (),
+    keep: Keep = lambda journey: None,
+    show: Show = lambda draws: draws,
+) -> Outcome:
+    """Go on with the journey until the sampler is done, the budget is spent or somebody stops it.
+
+    Whatever stops it after the first batch, the state of the last complete iteration is a valid answer and is returned;
+    each of them is given to ``keep``. What people see went through ``show``, which knows the user's units. Nothing can
+    be returned before that: a first batch in which all evaluations fail or lie outside the support raises, and so does
+    a callback that fails at its first call.
+    """
+    state, trace = journey.state, list(journey.trace)
+    status, reason = _reason_to_stop(sampler, state, evaluator) if trace else None, ""
+    while status is None:
+        try:
+            points = sampler.ask(state, rng)
+            status = _reason_not_to_evaluate(len(points), evaluator)
+            if status is not None:
+                break
+            evaluation = evaluator(points)
+            if not trace or not sampler.tolerates_empty_batch:
+                status = _judge(evaluation, evaluator, is_first=not trace)
+            if status is not None:
+                break
+            state, info = sampler.tell(state, points, evaluation, rng)
+            trace.append(info)
+            keep(RunState(state, trace))
+            status = _reason_to_stop(sampler, state, evaluator)
+            iteration = Iteration(
+                index=len(trace) - 1,
+                info=info,
+                num_evals=evaluator.num_evals,
+                max_evals=evaluator.max_evals,
+                progress=sampler.progress(state),
+                draw=partial(_shown, sampler, state, show),
+            )
+            stop_asked = _call_back(callbacks, iteration)
+            status = status or (Status.STOPPED_BY_CALLBACK if stop_asked else None)
+        except tuple(_STATUS_OF) as stop:
+            if len(trace) < (2 if isinstance(stop, CallbackError) else 1):
+                raise
+            status = next(status for kind, status in _STATUS_OF.items() if isinstance(stop, kind))
+            reason = str(stop)
+    return Outcome(show(sampler.draws(state)), tuple(trace), status, reason)
+
+
+def _reason_not_to_evaluate(num_points: int, evaluator: Evaluator) -> Status | None:
+    return Status.BUDGET_SPENT if num_points > evaluator.num_remaining else None
+
+
+def _judge(evaluation: Evaluation, evaluator: Evaluator, is_first: bool) -> Status | None:
+    if np.isfinite(evaluation.log_prob).any():
+        return None
+    if is_first:
+        failed = next((f" ({evaluator.num_failures} failed, the first {f})" for f in evaluator.failures.values()), "")
+        raise ValueError(
+            f"log_prob is -inf at all {len(evaluation.log_prob)} initial points{failed}"
+            + ": there is nothing to start from. Choose an `initial` that overlaps the support of the target."
+        )
+    return Status.TARGET_FAILED if evaluation.failed.all() else Status.SUPPORT_LOST
+
+
+def _reason_to_stop(sampler: Sampler, state: Any, evaluator: Evaluator) -> Status | None:
+    if sampler.finished(state):
+        return Status.FINISHED
+    if evaluator.fails_too_often:
+        return Status.TOO_MANY_FAILURES
+    return Status.CONVERGED if sampler.converged(state) else None
+
+
+def _shown(sampler: Sampler, state: Any, show: Show) -> Sample:
+    return show(sampler.draws(state))
+
+
+def _call_back(callbacks: tuple[Callback, ...], iteration: Iteration) -> bool:
+    """Show the iteration to every callback; True if one of them returned something true."""
+    try:
+        answers = [callback(iteration) for callback in callbacks]
+        return any(bool(answer) for answer in answers if answer is not None)
+    except Exception as error:
+        raise CallbackError(f"the callback raised {type(error).__name__}: {error}") from error

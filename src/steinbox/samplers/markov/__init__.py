@@ -1,0 +1,1 @@
+"""Markov chains side by side: Metropolis-Hastings with several proposals."""

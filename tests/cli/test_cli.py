@@ -1,0 +1,226 @@
+"""The command line as a person uses it."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import steinbox as sb
+from steinbox.cli.main import app
+
+MODEL = """
+import steinbox as sb
+import numpy as np
+
+initial = sb.Gaussian([0.0, 0.0], std=2.0)
+names = ["left [red]", "right"]
+
+def log_prob(x):
+    return -0.5 * float(x @ x)
+
+def score(x):
+    return -x
+
+def broken(x):
+    values = {}
+    return values["missing"]
+
+def batch(x):
+    return -0.5 * (x**2).sum(axis=1)
+"""
+
+
+@pytest.fixture
+def model(tmp_path):
+    path = tmp_path / "model.py"
+    path.write_text(MODEL)
+    return path
+
+
+@pytest.fixture
+def run(tmp_path):
+    def call(*arguments):
+        common = [] if arguments[0] != "sample" else ["--out", str(tmp_path / "run.npz"), "--particles", "20"]
+        return CliRunner().invoke(app, [*map(str, arguments), *common], env={"COLUMNS": "200", "NO_COLOR": "1"})
+
+    return call
+
+
+def test_sample_writes_what_the_library_returns(run, model, tmp_path):
+    outcome = run("sample", f"{model}:log_prob", "--max-evals", 200, "--seed", 3)
+    assert outcome.exit_code == 0, outcome.output
+    assert "left [red]" in outcome.output
+    assert "All planned iterations were done." in outcome.output
+    assert "wrote" in outcome.output
+    loaded = sb.Result.load(tmp_path / "run.npz")
+    expected = sb.sample(
+        lambda x: -0.5 * float(x @ x), sb.Gaussian([0, 0], std=2), num_particles=20, max_evals=200, seed=3
+    )
+    np.testing.assert_array_equal(loaded.particles, expected.particles)
+    assert loaded.names == ("left [red]", "right")
+
+
+def test_processes_checkpoints_and_archives(run, model, tmp_path):
+    settings = ["--max-evals", 200, "--seed", 3, "--checkpoint", tmp_path / "run.ckpt", "--workers", 2, "--timeout", 60]
+    assert run("sample", f"{model}:log_prob", *settings).exit_code == 0
+    first = sb.Result.load(tmp_path / "run.npz")
+    assert run("sample", f"{model}:log_prob", *settings).exit_code == 0
+    np.testing.assert_array_equal(sb.Result.load(tmp_path / "run.npz").particles, first.particles)
+    other = run("sample", f"{model}:log_prob", *settings[:2], "--seed", 4, *settings[4:])
+    assert other.exit_code == 1
+    assert "the checkpoint is of another run: seed was 3 and is 4" in other.output
+    earlier = first.save(tmp_path / "earlier.npz")
+    assert run("sample", f"{model}:log_prob", "--max-evals", 200, "--archive", earlier, "--noise", 0.1).exit_code == 0
+    assert "there is no file" in run("sample", f"{model}:log_prob", "--archive", tmp_path / "nothing").output
+
+
+def test_bounds_of_the_file(run, tmp_path):
+    bounded = tmp_path / "bounded.py"
+    bounded.write_text("bounds = [(0, 1), (2, 3)]\ndef log_prob(x):\n    return -x[0]\n")
+    assert run("sample", f"{bounded}:log_prob", "--max-evals", 200).exit_code == 0
+    assert sb.Result.load(tmp_path / "run.npz").particles.min(axis=0)[1] > 2
+
+
+@pytest.mark.parametrize("method", ["svgd", "gf-svgd", "annealed-svgd", "annealed-gf-svgd", "adaptive"])
+def test_every_method_by_name(run, model, method, tmp_path):
+    assert run("sample", f"{model}:log_prob", "--max-evals", 100, "--method", method).exit_code == 0
+    chosen = sb.Result.load(tmp_path / "run.npz").config["method"]
+    assert chosen.lower().removesuffix("importancesampling") == method.replace("-", "")
+
+
+def test_vectorized_and_initial_from_the_command_line(run, model, tmp_path):
+    start = tmp_path / "start.csv"
+    np.savetxt(start, np.random.default_rng(0).standard_normal((20, 3)), delimiter=",")
+    bare = tmp_path / "bare.py"
+    bare.write_text("def f(x): return -(x**2).sum(axis=1)")
+    for initial, dimension in [("mean=0,0,1 std=1,2,3", 3), ("mean=0 std=1", 1), (str(start), 3)]:
+        outcome = run("sample", f"{bare}:f", "--vectorized", "--max-evals", 100, "--initial", initial)
+        assert outcome.exit_code == 0, outcome.output
+        assert sb.Result.load(tmp_path / "run.npz").particles.shape == (20, dimension)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["{model}:broken"], 'return values["missing"]'),
+        (["{model}:broken"], "KeyError: 'missing'"),
+        (["{model}:nothing"], "defines no function 'nothing'; it has log_prob, score, broken, batch"),
+        (["{model}"], "expected path/to/model.py:function"),
+        (["nowhere.py:f"], "there is no file nowhere.py"),
+        (["{model}:log_prob", "--initial", "0,0"], "expected --initial 'mean=0,0 std=3'"),
+        (["{model}:log_prob", "--initial", "nothing.npy"], "expected --initial"),
+        (["{model}:log_prob", "--max-evals", "30"], "too small to choose 20 particles from"),
+        (["{model}:batch"], "the first 10 evaluations all failed"),
+        (["{model}:batch"], "(line 19 of {model})"),
+    ],
+)
+def test_errors_are_the_user_s_lines_or_one_sentence(run, model, arguments, message):
+    outcome = run("sample", *[argument.format(model=model) for argument in arguments])
+    assert outcome.exit_code == 1
+    assert message.format(model=model) in outcome.output
+    assert "steinbox/evaluate" not in outcome.output
+
+
+def test_an_error_while_the_file_loads_shows_its_line(run, tmp_path):
+    bad = tmp_path / "bad.py"
+    bad.write_text("import numpy\nx = 1 / 0\n")
+    outcome = run("sample", f"{bad}:f")
+    assert outcome.exit_code == 1
+    assert "line 2" in outcome.output
+    assert "ZeroDivisionError" in outcome.output
+    assert "cli.py" not in outcome.output
+
+
+def test_a_model_may_import_its_neighbour_and_define_dataclasses(run, tmp_path):
+    (tmp_path / "neighbour.py").write_text("scale = 2.0")
+    careful = tmp_path / "careful_model.py"
+    careful.write_text(
+        "from __future__ import annotations\n"
+        "import pickle\n"
+        "from dataclasses import dataclass\n"
+        "from neighbour import scale\n"
+        "@dataclass\n"
+        "class Settings:\n"
+        "    scale: float = scale\n"
+        "settings = pickle.loads(pickle.dumps(Settings()))\n"
+        "def f(x):\n"
+        "    return -float(x @ x) / settings.scale\n"
+    )
+    outcome = run("sample", f"{careful}:f", "--initial", "mean=0,0 std=1", "--max-evals", 60)
+    assert outcome.exit_code == 0, outcome.output
+
+
+def test_a_file_without_initial_needs_one(run, tmp_path):
+    bare = tmp_path / "bare.py"
+    bare.write_text("def f(x): return 0.0")
+    assert "no initial distribution" in run("sample", f"{bare}:f").output
+
+
+def test_a_folder_that_cannot_be_written_is_noticed_before_anything_is_spent(model, tmp_path):
+    counting = tmp_path / "counting.py"
+    counting.write_text("initial = None\ndef f(x): raise AssertionError('called')")
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    for out in (blocked / "run.npz", tmp_path):
+        outcome = CliRunner().invoke(app, ["sample", f"{counting}:f", "--out", str(out)])
+        assert outcome.exit_code == 1
+        assert "cannot write to" in outcome.output
+    deep = tmp_path / "new" / "folder" / "run.npz"
+    arguments = ["sample", f"{model}:log_prob", "--out", str(deep), "--particles", "10", "--max-evals", "40"]
+    assert CliRunner().invoke(app, arguments).exit_code == 0
+    assert deep.exists()
+
+
+def test_ctrl_c_saves_what_is_there(model, tmp_path):
+    """A real process, interrupted by a real signal while it sleeps in the user's function."""
+    slow = tmp_path / "slow.py"
+    slow.write_text(
+        "import os, signal\n"
+        "calls = []\n"
+        "def f(x):\n"
+        "    calls.append(1)\n"
+        "    if len(calls) == 150:\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "    return -float(x @ x)\n"
+    )
+    command = [sys.executable, "-m", "steinbox", "sample", f"{slow}:f", "--initial", "mean=0,0 std=1"]
+    outcome = subprocess.run(
+        [*command, "--particles", "10", "--out", str(tmp_path / "run.npz")], capture_output=True, text=True, check=False
+    )
+    assert outcome.returncode == 130
+    assert "Interrupted by the user" in outcome.stdout
+    result = sb.Result.load(tmp_path / "run.npz")
+    assert result.status is sb.Status.INTERRUPTED
+    assert np.isfinite(result.log_prob).all()
+
+
+def test_diagnose_judges_a_saved_run(run, tmp_path):
+    target = sb.targets.Banana()
+    settings = {"method": sb.AnnealedGFSVGD(num_iterations=5), "num_particles": 50, "vectorized": True, "seed": 0}
+    path = sb.sample(target.log_prob, sb.Gaussian([0, 0], std=3), **settings).save(tmp_path / "run.npz")
+    outcome = run("diagnose", path)
+    assert outcome.exit_code == 0, outcome.output
+    assert "hardly drawn from the target" in outcome.output.replace("\n", " ")
+    missing = run("diagnose", tmp_path / "none.npz")
+    assert missing.exit_code == 1
+    assert "there is no file" in missing.output
+    (tmp_path / "other.npz").write_text("no")
+    assert "is not a result that steinbox saved" in run("diagnose", tmp_path / "other.npz").output.replace("\n", " ")
+
+
+def test_demo_shows_a_table_and_writes_its_files(run, tmp_path):
+    pytest.importorskip("matplotlib")
+    outcome = run("demo", "--out", tmp_path / "demo", "--no-progress")
+    assert outcome.exit_code == 0, outcome.output
+    assert "parameter" in outcome.output
+    assert (tmp_path / "demo" / "particles.png").stat().st_size > 10_000
+    assert sb.Result.load(tmp_path / "demo" / "result.npz").status is sb.Status.CONVERGED
+
+
+def test_the_installed_command_answers():
+    outcome = subprocess.run(
+        [sys.executable, "-m", "steinbox", "--version"], capture_output=True, text=True, check=True
+    )
+    assert outcome.stdout.strip() == f"steinbox {sb.__version__}"

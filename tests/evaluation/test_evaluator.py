@@ -1,0 +1,230 @@
+"""The evaluator: it counts, judges, and isolates what goes wrong to the point where it went wrong."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
+
+from steinbox.evaluation import Calls, Evaluator, TargetError
+
+POINTS = np.arange(8.0).reshape(4, 2)
+
+
+def evaluator(log_prob, *, score=None, vectorized=False, max_evals=100):
+    return Evaluator(Calls(log_prob, score=score, vectorized=vectorized), max_evals=max_evals)
+
+
+def first_failure(calls):
+    return str(next(iter(calls.failures.values())))
+
+
+def at_the_third(bad):
+    """A scalar log-density that returns (or raises) something else at the third point."""
+
+    def log_prob(x):
+        if x[0] == 4:
+            if isinstance(bad, Exception):
+                raise bad
+            return bad
+        return -x.sum()
+
+    return log_prob
+
+
+@pytest.mark.parametrize("vectorized", [False, True])
+def test_values_are_counted_and_returned_in_order(vectorized):
+    calls = evaluator((lambda x: -x.sum(axis=1)) if vectorized else (lambda x: -x.sum()), vectorized=vectorized)
+    np.testing.assert_array_equal(calls(POINTS).log_prob, -POINTS.sum(axis=1))
+    calls(POINTS[:1])
+    assert (calls.num_evals, calls.num_failures, calls.num_remaining) == (5, 0, 95)
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason"),
+    [
+        (np.nan, "returned nan"),
+        (np.inf, "returned inf"),
+        (1j, "one real number"),
+        (None, "None"),
+        ("3", "'3'"),
+        ([1.0, 2.0], "one real number"),
+        (ZeroDivisionError("by zero"), "ZeroDivisionError: by zero"),
+    ],
+)
+def test_a_bad_value_fails_its_own_point_only(bad, reason):
+    calls = evaluator(at_the_third(bad))
+    evaluation = calls(POINTS)
+    np.testing.assert_array_equal(evaluation.failed, [False, False, True, False])
+    np.testing.assert_array_equal(evaluation.log_prob, [-1, -5, -np.inf, -13])
+    assert calls.num_failures == 1
+    assert reason in first_failure(calls)
+    assert "x = [4.0, 5.0]" in first_failure(calls)
+
+
+def test_minus_infinity_is_a_value_not_a_failure():
+    evaluation = evaluator(at_the_third(-np.inf))(POINTS)
+    assert not evaluation.failed.any()
+    assert evaluation.log_prob[2] == -np.inf
+
+
+def test_a_vectorized_function_that_raises_is_asked_row_by_row():
+    def log_prob(x):
+        if (x[:, 0] == 4).any():
+            raise ValueError("no four")
+        return -x.sum(axis=1)
+
+    calls = evaluator(log_prob, vectorized=True)
+    np.testing.assert_array_equal(calls(POINTS).log_prob, [-1, -5, -np.inf, -13])
+    assert calls.num_evals == 4
+
+
+def test_vectorized_shapes_are_understood_or_refused():
+    column = evaluator(lambda x: -x.sum(axis=1, keepdims=True), vectorized=True)
+    np.testing.assert_array_equal(column(POINTS).log_prob, -POINTS.sum(axis=1))
+    scalar = evaluator(lambda x: x.sum(), vectorized=True)
+    with pytest.raises(TargetError, match=r"shape \(4,\) .* got shape \(\)\. Is it a function of one point"):
+        scalar(POINTS)
+
+
+def test_what_a_user_s_object_raises_while_it_is_read_fails_its_point():
+    class Rude:
+        def __array__(self, dtype=None, copy=None):
+            raise RuntimeError("leave me alone")
+
+    calls = evaluator(at_the_third(Rude()))
+    np.testing.assert_array_equal(calls(POINTS).failed, [False, False, True, False])
+    assert "RuntimeError while reading what was returned" in first_failure(calls)
+
+
+@pytest.mark.parametrize("vectorized", [False, True])
+def test_torch_tensors_are_values(vectorized):
+    torch = pytest.importorskip("torch", reason="the [torch] extra is not installed")
+    weight = torch.ones(2, dtype=torch.float64, requires_grad=True)
+    calls = evaluator(lambda x: -(torch.from_numpy(x) * weight).sum(-1), vectorized=vectorized)
+    np.testing.assert_array_equal(calls(POINTS).log_prob, -POINTS.sum(axis=1))
+
+
+def test_scores_are_judged_too():
+    def score(x):
+        return np.full(2, np.nan) if x[0] == 4 else -x
+
+    calls = evaluator(lambda x: -0.5 * x @ x, score=score)
+    evaluation = calls(POINTS)
+    np.testing.assert_array_equal(evaluation.failed, [False, False, True, False])
+    np.testing.assert_array_equal(evaluation.score[[0, 1, 3]], -POINTS[[0, 1, 3]])
+    assert np.isfinite(evaluation.score).all()
+    outside = evaluator(lambda x: -np.inf if x[0] == 4 else 0.0, score=score)(POINTS)
+    assert not outside.failed.any(), "outside the support a score may be anything"
+    wrong = evaluator(lambda x: 0.0, score=lambda x: 1.0)
+    with pytest.raises(TargetError, match="expected 2 real numbers"):
+        wrong(POINTS)
+
+
+def test_the_user_cannot_change_our_points():
+    def log_prob(x):
+        x[:] = 0
+        return 0.0
+
+    points = POINTS.copy()
+    evaluator(log_prob)(points)
+    np.testing.assert_array_equal(points, POINTS)
+
+
+def test_the_user_cannot_change_our_points_all_at_once():
+    def log_prob(x):
+        x[:] = 0
+        return np.zeros(len(x))
+
+    points = POINTS.copy()
+    evaluator(log_prob, vectorized=True)(points)
+    np.testing.assert_array_equal(points, POINTS)
+
+
+def test_of_several_failures_the_first_is_shown():
+    calls = evaluator(lambda x: np.nan if x[0] in (2, 6) else 0.0)
+    assert calls(POINTS).failed.sum() == 2
+    assert "x = [2.0, 3.0]" in first_failure(calls)
+
+
+ANYTHING = st.one_of(
+    st.floats(),
+    st.integers(),
+    st.booleans(),
+    st.complex_numbers(),
+    st.none(),
+    st.text(),
+    st.binary(),
+    st.lists(st.floats(), max_size=3),
+    arrays(st.sampled_from([float, np.float32, np.int8, complex, bool, object]), array_shapes(min_dims=0, max_dims=3)),
+)
+
+
+@pytest.mark.parametrize("vectorized", [False, True])
+@given(returned=st.lists(ANYTHING, min_size=4, max_size=4))
+def test_whatever_is_returned_is_a_value_or_a_failure(returned, vectorized):
+    """Of four calls the first is right, so that nothing is hopeless."""
+    values = iter([0.0, *returned])
+
+    def log_prob(x):
+        if not vectorized or len(x) == 1:
+            value = next(values)
+            return [value] if vectorized else value
+        raise ValueError("one by one")
+
+    calls = evaluator(log_prob, vectorized=vectorized)
+    evaluation = calls(np.arange(10.0).reshape(5, 2))
+    assert evaluation.log_prob[0] == 0
+    assert not np.isnan(evaluation.log_prob).any()
+    assert (evaluation.log_prob < np.inf).all()
+    assert (evaluation.log_prob[evaluation.failed] == -np.inf).all()
+    assert calls.num_failures == evaluation.failed.sum()
+    assert len(calls.archive) == 5 - calls.num_failures
+
+
+@given(returned=ANYTHING)
+def test_whatever_a_vectorised_function_returns_is_judged(returned):
+    calls = evaluator(lambda x: returned, vectorized=True)
+    try:
+        evaluation = calls(POINTS)
+    except TargetError:
+        assert calls.num_failures == 4
+    else:
+        assert not np.isnan(evaluation.log_prob).any()
+
+
+def test_the_budget_is_a_limit():
+    calls = evaluator(lambda x: 0.0, max_evals=5)
+    calls(POINTS)
+    with pytest.raises(ValueError, match="4 evaluations asked for, 1 left of 5"):
+        calls(POINTS)
+
+
+def test_a_start_at_which_all_fail_carries_the_user_s_traceback():
+    calls = evaluator(lambda x: undefined_name)  # noqa: F821
+    with pytest.raises(TargetError, match="the first 4 evaluations all failed.* NameError.*line") as caught:
+        calls(POINTS)
+    assert "undefined_name" in caught.value.__notes__[0]
+    assert "steinbox/evaluate" not in caught.value.__notes__[0]
+
+
+@pytest.mark.parametrize("vectorized", [False, True])
+def test_a_bug_stops_after_ten_calls_not_after_the_batch(vectorized):
+    num_calls = 0
+
+    def log_prob(x):
+        nonlocal num_calls
+        num_calls += 1
+        raise NameError("a bug")
+
+    with pytest.raises(TargetError, match="the first 10 evaluations all failed"):
+        evaluator(log_prob, vectorized=vectorized)(np.zeros((50, 2)))
+    assert num_calls == 10 + vectorized
+
+
+def test_a_user_s_interrupt_passes_through():
+    def log_prob(x):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        evaluator(log_prob)(POINTS)

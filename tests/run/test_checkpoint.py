@@ -1,0 +1,374 @@
+"""A run that was stopped, however it was stopped, goes on as if nothing had happened."""
+
+import dataclasses
+import errno
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+import steinbox as sb
+from steinbox.common.packing import pack, unpack
+from steinbox.run.checkpoint import Journal, differences
+
+START = sb.Gaussian([0.0, 0.0], std=3.0)
+METHODS = {
+    "annealed gf-svgd": sb.AnnealedGFSVGD(),
+    "gf-svgd": sb.GFSVGD(),
+    "annealed svgd": sb.AnnealedSVGD(),
+    "svgd": sb.SVGD(),
+    "importance sampling": sb.baselines.ImportanceSampling(),
+    "random walk": sb.baselines.RandomWalkMetropolis(),
+    "fixed walk": sb.baselines.RandomWalkMetropolis(step=0.5),
+    "adaptive": sb.baselines.AdaptiveMetropolis(),
+    "kamh": sb.baselines.KAMH(),
+    "khmc": sb.baselines.KHMC(),
+    "khmc finite": sb.baselines.KHMC(family="finite"),
+    "smc": sb.baselines.SMC(),
+    "ais": sb.baselines.AIS(),
+    "gf-ais": sb.baselines.GFAIS(),
+}
+
+
+def log_prob(x):
+    return -0.5 * ((x[0] - 1) ** 2 + (x[1] - x[0] ** 2) ** 2)
+
+
+def score(x):
+    return np.array([-(x[0] - 1) + 2 * x[0] * (x[1] - x[0] ** 2), -(x[1] - x[0] ** 2)])
+
+
+def noisy(x, rng):
+    return np.nan if rng.random() < 0.05 else log_prob(x) + 0.1 * rng.standard_normal()
+
+
+def run(path=None, function=log_prob, **settings):
+    defaults = {"method": sb.AnnealedGFSVGD(), "num_particles": 20, "max_evals": 300, "seed": 5, "score": score}
+    return sb.sample(function, START, checkpoint=path, **defaults | settings)
+
+
+def interrupt_at(index):
+    def callback(iteration):
+        if iteration.index == index:
+            raise KeyboardInterrupt
+
+    return callback
+
+
+def assert_same(ours, theirs):
+    np.testing.assert_array_equal(ours.particles, theirs.particles)
+    np.testing.assert_array_equal(ours.weights, theirs.weights)
+    np.testing.assert_array_equal(ours.log_prob, theirs.log_prob)
+    np.testing.assert_array_equal(ours.archive.points, theirs.archive.points)
+    np.testing.assert_array_equal(ours.archive.log_prob, theirs.archive.log_prob)
+    assert ours.trace.keys() == theirs.trace.keys()
+    for name in ours.trace:
+        np.testing.assert_array_equal(ours.trace[name], theirs.trace[name])
+    for name in ("num_evals", "num_failures", "failures", "status", "seed", "names", "warnings"):
+        assert getattr(ours, name) == getattr(theirs, name)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_resumed_run_is_the_run_that_was_never_stopped(name, tmp_path):
+    whole = run(method=METHODS[name], function=noisy)
+    path = tmp_path / "run.ckpt"
+    for index in range(len(next(iter(whole.trace.values()))) // 3, 100, 3):
+        stopped = run(path, method=METHODS[name], function=noisy, callback=interrupt_at(index))
+        if stopped.status.is_complete:
+            break
+        assert stopped.status is sb.Status.INTERRUPTED
+    assert_same(run(path, method=METHODS[name], function=noisy), whole)
+    assert whole.num_failures > 0
+
+
+def test_a_finished_run_is_not_paid_again(tmp_path):
+    num_calls = 0
+
+    def counted(x):
+        nonlocal num_calls
+        num_calls += 1
+        return log_prob(x)
+
+    first = run(tmp_path / "run.ckpt", counted)
+    assert num_calls == 300
+    assert_same(run(tmp_path / "run.ckpt", counted), first)
+    assert num_calls == 301, "one call, to see that it is the same function"
+
+
+def test_deleting_the_checkpoint_starts_anew(tmp_path):
+    path = tmp_path / "run.ckpt"
+    run(path, callback=interrupt_at(4))
+    path.unlink()
+    indices = []
+    run(path, max_evals=200, callback=lambda iteration: indices.append(iteration.index))
+    assert indices[0] == 0
+
+
+def test_functions_among_the_settings_are_known_again(tmp_path):
+    path = tmp_path / "run.ckpt"
+    for callback in (interrupt_at(4), None):
+        result = run(path, method=sb.AnnealedGFSVGD(bandwidth=lambda points: 1.0), callback=callback)
+    assert result.status is sb.Status.FINISHED
+
+
+def test_a_function_that_fails_at_the_resumption_shows_how(tmp_path):
+    def broken(x):
+        raise OSError("the licence server is down")
+
+    run(tmp_path / "run.ckpt", callback=interrupt_at(4))
+    with pytest.raises(sb.TargetError, match="licence server is down"):
+        run(tmp_path / "run.ckpt", broken)
+
+
+def test_a_small_change_of_a_large_value_is_seen(tmp_path):
+    run(tmp_path / "run.ckpt", lambda x: log_prob(x) - 1e6, callback=interrupt_at(4))
+    with pytest.raises(sb.CheckpointError, match="it is another one"):
+        run(tmp_path / "run.ckpt", lambda x: log_prob(x) - 1e6 + 0.5)
+
+
+def test_a_forked_child_does_not_hold_the_lock(tmp_path):
+    """A pool of the user's is forked while the checkpoint is locked, and lives on."""
+    with Journal(sb.Checkpoint(tmp_path / "run.ckpt")):
+        child = os.fork()
+        if child == 0:
+            signal.pause()
+    try:
+        with Journal(sb.Checkpoint(tmp_path / "run.ckpt")):
+            pass
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
+@pytest.mark.parametrize(
+    ("checkpoint", "error", "message"),
+    [
+        (lambda folder: folder, sb.CheckpointError, "is a folder"),
+        (lambda folder: sb.Checkpoint(folder / "a", seconds="5"), ValueError, "expected seconds to be a finite number"),
+        (lambda folder: sb.Checkpoint(folder / "a", seconds=np.nan), ValueError, "expected seconds"),
+    ],
+)
+def test_nonsense_is_refused_in_words(checkpoint, error, message, tmp_path):
+    with pytest.raises(error, match=message):
+        run(checkpoint(tmp_path))
+
+
+def test_without_a_seed_the_checkpoint_s_is_taken(tmp_path):
+    path = tmp_path / "run.ckpt"
+    stopped = run(path, seed=None, callback=interrupt_at(4))
+    resumed = run(path, seed=None)
+    assert resumed.seed == stopped.seed
+    assert_same(resumed, run(seed=stopped.seed))
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"seed": 6}, "seed was 5 and is 6"),
+        ({"max_evals": 400}, "max_evals was 300 and is 400"),
+        ({"names": ["a", "b"]}, r"names was \['x0', 'x1'\] and is \['a', 'b'\]"),
+        ({"method": sb.GFSVGD()}, "method was 'AnnealedGFSVGD' and is 'GFSVGD'"),
+        ({"method": sb.AnnealedGFSVGD(schedule=sb.Schedule(power=1))}, "settings: schedule: power was 2.0 and is 1"),
+        ({"num_particles": 25}, "initial particles was"),
+        ({"function": lambda x: log_prob(x) + 1}, "log_prob at x = .* was .* and is .* now"),
+    ],
+)
+def test_a_checkpoint_of_another_run_is_refused_and_kept(changed, message, tmp_path):
+    path = tmp_path / "run.ckpt"
+    run(path, callback=interrupt_at(4))
+    before = path.read_bytes()
+    with pytest.raises(sb.CheckpointError, match=message):
+        run(path, **changed)
+    assert path.read_bytes() == before
+
+
+def test_a_checkpoint_of_another_dimension_is_refused(tmp_path):
+    path = tmp_path / "run.ckpt"
+    run(path, callback=interrupt_at(4))
+    with pytest.raises(sb.CheckpointError, match="names was"):
+        sb.sample(lambda x: -x @ x, sb.Gaussian(np.zeros(3), std=1.0), num_particles=20, checkpoint=path, seed=5)
+
+
+def test_two_runs_on_one_checkpoint(tmp_path):
+    path = tmp_path / "run.ckpt"
+
+    def second(iteration):
+        if iteration.index == 1:
+            with pytest.raises(sb.CheckpointError, match="another run uses the checkpoint run.ckpt"):
+                run(path)
+
+    assert run(path, callback=second).status is sb.Status.FINISHED
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["run.ckpt", "run.ckpt.previous"]
+
+
+def test_a_full_disk_is_a_warning_and_the_old_checkpoint_stays(tmp_path, monkeypatch):
+    path = tmp_path / "run.ckpt"
+    run(path, callback=interrupt_at(4))
+    before = path.read_bytes()
+
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.warns(sb.CheckpointWarning, match="No space left on device"):
+        result = run(path)
+    assert result.status is sb.Status.FINISHED
+    assert any("No space left" in warning for warning in result.warnings)
+    assert path.read_bytes() == before
+    monkeypatch.undo()
+    assert_same(run(path), run())
+
+
+def test_a_folder_that_is_not_there(tmp_path):
+    with pytest.raises(sb.CheckpointError, match="there is no folder"):
+        run(tmp_path / "nowhere" / "run.ckpt")
+    with pytest.raises(TypeError, match="expected checkpoint to be a path"):
+        run(3)
+
+
+def test_seconds_between_two_writings(tmp_path, monkeypatch):
+    written = []
+    monkeypatch.setattr(Journal, "_write", lambda journal, content: written.append(len(content)))
+    run(sb.Checkpoint(tmp_path / "run.ckpt", seconds=1000))
+    assert len(written) == 2, "the first iteration, and the end"
+
+
+# -- damage ------------------------------------------------------------------------------------------------------------
+
+
+def damaged(content, rng):
+    """The content cut off, or with some bytes changed."""
+    place = rng.randrange(len(content))
+    if rng.random() < 0.3:
+        return content[:place]
+    changed = bytearray(content)
+    for _ in range(rng.choice([1, 1, 8])):
+        changed[place] ^= rng.randrange(1, 256)
+        place = rng.randrange(len(content))
+    return bytes(changed)
+
+
+def test_damage_is_seen_and_the_previous_checkpoint_serves(tmp_path):
+    """200 places: never a wrong result."""
+    path, previous = tmp_path / "run.ckpt", tmp_path / "run.ckpt.previous"
+    run(sb.Checkpoint(path), max_evals=100, callback=interrupt_at(3))
+    good = {file: file.read_bytes() for file in (path, previous)}
+    whole = run(max_evals=100)
+    rng = random.Random(0)
+    for number in range(200):
+        path.write_bytes(damaged(good[path], rng))
+        previous.write_bytes(good[previous])
+        if number % 10 == 0:
+            with pytest.warns(sb.CheckpointWarning, match="going on from the checkpoint before it"):
+                result = run(path, max_evals=100)
+            assert_same(dataclasses.replace(result, warnings=whole.warnings), whole)
+        else:
+            with Journal(sb.Checkpoint(path)) as journal, pytest.warns(sb.CheckpointWarning):
+                assert journal.load(allowed=("steinbox",)) is not None
+
+
+def test_two_damaged_checkpoints_are_refused(tmp_path):
+    path = tmp_path / "run.ckpt"
+    run(path, callback=interrupt_at(4))
+    for file in list(tmp_path.iterdir()):
+        file.write_bytes(file.read_bytes()[:-10])
+    with pytest.raises(sb.CheckpointError, match="its checksum is wrong.*delete run.ckpt to start anew"):
+        run(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"), [(b"my thesis", "is not a checkpoint"), (b"steinbox checkpoint 99\n", "another version")]
+)
+def test_another_file_is_refused_and_kept(content, message, tmp_path):
+    path = tmp_path / "thesis.txt"
+    path.write_bytes(content)
+    with pytest.raises(sb.CheckpointError, match=message):
+        run(path)
+    assert path.read_bytes() == content
+
+
+def test_loading_makes_nothing_but_states():
+    crafted = {"class": "os:system", "fields": {}}
+    with pytest.raises(ValueError, match="a state of os is not one of steinbox"):
+        unpack(crafted, {}, allowed=("steinbox",))
+    for name in ("steinbox.sample:sample", "steinbox.cli.main:app", "steinbox.nothing:Nothing", "steinboxes:Evil"):
+        with pytest.raises(ValueError, match="no dataclass|is not one of"):
+            unpack({"class": name, "fields": {}}, {}, allowed=("steinbox",))
+    with pytest.raises(ValueError, match="has other fields"):
+        unpack({"class": "steinbox.samplers.annealing:Schedule", "fields": {"power": 1}}, {}, allowed=("steinbox",))
+    with pytest.raises(TypeError, match="a state cannot hold function"):
+        pack(lambda: None, {})
+    with pytest.raises(TypeError, match="a state cannot hold dict: .* dictionaries by text"):
+        pack({1: "would come back as '1'"}, {})
+
+
+def test_packing_loses_nothing():
+    value = (None, True, 3, np.float64(0.1), np.int64(2), float("inf"), "text", {"key": (np.arange(3),)}, START)
+    arrays = {}
+    tree = json.loads(json.dumps(pack(value, arrays)))
+    again = unpack(tree, arrays, allowed=("steinbox",))
+    assert [type(part) for part in again] == [type(part) for part in value]
+    assert again[:7] == value[:7]
+    np.testing.assert_array_equal(again[7]["key"][0], np.arange(3))
+    np.testing.assert_array_equal(again[8].cov, START.cov)
+    assert differences({"a": 1, "b": [1]}, {"a": 1, "b": (1,)}) == ""
+
+
+# -- killed ------------------------------------------------------------------------------------------------------------
+
+SCRIPT = textwrap.dedent("""
+    import sys
+    import numpy as np
+    import steinbox as sb
+    import steinbox.run.checkpoint
+
+    steinbox.run.checkpoint._SHARE_OF_TIME = np.inf  # write after every iteration, however long that takes
+
+    def log_prob(x, rng):
+        return np.array([-0.5 * float(row @ row) + 0.01 * each.standard_normal() for row, each in zip(x, rng)])
+
+    print("ready", flush=True)
+    result = sb.sample(log_prob, sb.Gaussian(np.zeros(5), std=2.0), num_particles=50, max_evals=3_000, vectorized=True,
+                       checkpoint=sys.argv[1], seed=0)
+    result.save(sys.argv[2])
+""")
+
+
+def start(script, *arguments):
+    process = subprocess.Popen([sys.executable, script, *map(str, arguments)], stdout=subprocess.PIPE)
+    assert process.stdout.readline() == b"ready\n"
+    return process
+
+
+def killed_and_resumed(script, folder, seconds):
+    """The result of a run that is killed after so long, again and again until one comes to its end."""
+    for _ in range(100):
+        process = start(script, folder / "run.ckpt", folder / "result.npz")
+        try:
+            process.wait(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            os.kill(process.pid, signal.SIGKILL)
+        process.communicate()
+        if process.returncode == 0:
+            return sb.Result.load(folder / "result.npz")
+        seconds *= 1.3
+    raise AssertionError("it never came to its end")
+
+
+@pytest.mark.parametrize("num_kills", [2, pytest.param(50, marks=pytest.mark.slow)])
+def test_killed_at_any_moment(num_kills, tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    start(script, tmp_path / "whole.ckpt", tmp_path / "whole.npz").communicate()
+    whole = sb.Result.load(tmp_path / "whole.npz")
+    rng = random.Random(0)
+    for number in range(num_kills):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        assert_same(killed_and_resumed(script, folder, seconds=rng.uniform(0.01, 0.6)), whole)
