@@ -188,20 +188,6 @@ def test_a_run_that_came_to_its_end_goes_on_with_more_evaluations(tmp_path, num_
     np.testing.assert_array_equal(again.particles, longer.particles)
 
 
-def test_chains_are_given_up_with_more_evaluations(tmp_path, monkeypatch):
-    monkeypatch.setattr("steinbox.samplers.adaptive.chain_fallback.FAR", 1.1)
-    monkeypatch.setattr("steinbox.samplers.adaptive.chain_fallback._ON_THE_WAY", np.inf)
-    monkeypatch.setattr("steinbox.samplers.adaptive.sampler._ENOUGH", np.inf)
-    settings = {"checkpoint": tmp_path / "run.ckpt", "num_particles": 50}
-    first = run(**settings, max_evals=4_000)
-    assert "chains" in first.trace["decision"]
-    monkeypatch.setattr("steinbox.samplers.adaptive.chain_fallback.FAR", 0.0)
-    longer = run(**settings, max_evals=6_000)
-    assert longer.num_evals == 6_000
-    assert "chains" not in longer.trace["decision"][len(first.trace["decision"]) :]
-    np.testing.assert_allclose(longer.mean, MIXTURE.mean, atol=0.1)
-
-
 def test_walls_and_bounds():
     target = sb.Gaussian([0.0, 0.0], std=1.0)
 

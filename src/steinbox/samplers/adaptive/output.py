@@ -93,8 +93,8 @@ def _doubts(state: AdaptiveState, initial: Initial, shape: float) -> Iterator[st
     is_polished = _is_polished(state)  # then the particles do not depend on the weights
     if not is_polished and _is_poor(state):
         yield (
-            f"The {len(state.ledger):,} evaluations amount to only {state.effective_sample_size:.0f} independent draws; "
-            "the particles should not be trusted. Pay more evaluations, start closer to the target, or give its bounds."
+            f"The {len(state.ledger):,} evaluations amount to only {state.effective_sample_size:.0f} independent "
+            "draws; the particles should not be trusted. Allow more evaluations, start closer to the target, or give its bounds."
         )
         return
     half = state.path_at(_reference(state, 0.5))
