@@ -94,7 +94,8 @@ def _doubts(state: AdaptiveState, initial: Initial, shape: float) -> Iterator[st
     if not is_polished and _is_poor(state):
         yield (
             f"The {len(state.ledger):,} evaluations amount to only {state.effective_sample_size:.0f} independent "
-            "draws; the particles should not be trusted. Allow more evaluations, start closer to the target, or give its bounds."
+            "draws; the particles should not be trusted. Allow more evaluations, start closer to the target, or give "
+            "its bounds."
         )
         return
     half = state.path_at(_reference(state, 0.5))
@@ -103,12 +104,12 @@ def _doubts(state: AdaptiveState, initial: Initial, shape: float) -> Iterator[st
     if is_comparable and risen > _RISEN + 3 / np.sqrt(half.effective_sample_size):
         yield (
             f"The second half of the evaluations multiplied the integral of the density by {np.exp(min(risen, 99)):.2g}"
-            ": mass is still being found, and some may be missing. Pay more evaluations."
+            ": mass is still being found, and some may be missing. Allow more evaluations."
         )
     if any(distance > times * allowed for times, (distance, allowed) in _movements(state, initial)):
         yield (
             "The last evaluations moved the weighted points farther than chance would: they are on their way, and the "
-            "particles may be far from the target. Pay more evaluations."
+            "particles may be far from the target. Allow more evaluations."
         )
     if not is_polished and shape > _HEAVY and state.effective_sample_size < _PLENTY * state.num_particles:
         yield f"The largest weights are too heavy to be trusted (a Pareto shape of {shape:.1f})."
