@@ -69,7 +69,7 @@ def main() -> None:
     for name, (run, most) in RUNS.items():
         files = files_called(run)
         lines = sum(len((PACKAGE / file).read_text().splitlines()) for file in files)
-        print(f"{name}: {len(files)} files (at most {most} wanted), {files.total()} functions, files of {lines:,} lines")
+        print(f"{name}: {len(files)} files (at most {most} wanted), {files.total()} functions; {lines:,} lines in all")
         for file in sorted(files):
             print(f"  {file}  {files[file]}")
 
