@@ -1,4 +1,4 @@
-"""Points chosen from a weighted pool, and weights with a tamed tail."""
+"""Points chosen from a weighted pool."""
 
 import warnings
 

@@ -9,13 +9,14 @@ from scipy.spatial.distance import cdist, pdist
 
 from steinbox.numerics import pairwise
 from steinbox.numerics.kernels import IMQ, RBF
+from steinbox.numerics.pairwise import median, tiles
 
 KERNELS = [(RBF(), oracles.rbf), (IMQ(), oracles.imq)]
 
 
 @pytest.fixture(params=[3, 256], ids=["small tiles", "one tile"])
 def tile(request, monkeypatch):
-    monkeypatch.setattr(pairwise, "TILE", request.param)
+    monkeypatch.setattr(tiles, "MAX_TILE_ROWS", request.param)
 
 
 def test_squared_distances_stay_exact_far_from_the_origin(rng):
@@ -34,12 +35,12 @@ def test_stein_sums_equal_a_double_loop(kernel, oracle, dimension, tile, rng):
 
 @pytest.mark.parametrize(("kernel", "oracle"), KERNELS)
 def test_kernel_expansion_and_its_gradient(kernel, oracle, tile, rng):
-    centres, coefficients, x = rng.standard_normal((10, 3)), rng.standard_normal(10), rng.standard_normal((7, 3))
+    centers, coefficients, x = rng.standard_normal((10, 3)), rng.standard_normal(10), rng.standard_normal((7, 3))
 
     def expansion(point):
-        return sum(c * oracle(point, centre, 2.0) for c, centre in zip(coefficients, centres, strict=True))
+        return sum(c * oracle(point, center, 2.0) for c, center in zip(coefficients, centers, strict=True))
 
-    values, gradients = pairwise.kernel_expansion(x, centres, coefficients, kernel, 2.0)
+    values, gradients = pairwise.kernel_expansion(x, centers, coefficients, kernel, 2.0)
     np.testing.assert_allclose(values, [expansion(row) for row in x], atol=1e-12)
     np.testing.assert_allclose(gradients, oracles.rowwise_gradient(expansion, x), atol=1e-12)
 
@@ -47,14 +48,14 @@ def test_kernel_expansion_and_its_gradient(kernel, oracle, tile, rng):
 @pytest.mark.parametrize(("kernel", "oracle"), KERNELS)
 @pytest.mark.parametrize("spread", [1.0, 2000.0], ids=["narrow", "beyond the range of exp"])
 def test_log_kernel_expansion_and_its_gradient(kernel, oracle, spread, tile, rng):
-    centres, x = rng.standard_normal((10, 3)), rng.standard_normal((7, 3))
+    centers, x = rng.standard_normal((10, 3)), rng.standard_normal((7, 3))
     log_coefficients = spread * rng.standard_normal(10)
 
     def expansion(point):
-        terms = [c + oracles.anp.log(oracle(point, y, 2.0)) for c, y in zip(log_coefficients, centres, strict=True)]
+        terms = [c + oracles.anp.log(oracle(point, y, 2.0)) for c, y in zip(log_coefficients, centers, strict=True)]
         return oracles.logsumexp(oracles.anp.array(terms))
 
-    values, gradients = pairwise.log_kernel_expansion(x, centres, log_coefficients, kernel, 2.0)
+    values, gradients = pairwise.log_kernel_expansion(x, centers, log_coefficients, kernel, 2.0)
     np.testing.assert_allclose(values, [expansion(row) for row in x], rtol=1e-12)
     np.testing.assert_allclose(gradients, oracles.rowwise_gradient(expansion, x), atol=1e-10)
 
@@ -85,7 +86,7 @@ def test_median_of_many_points_is_exact_even_where_the_bracket_misleads(shape, n
     }[shape]
     expected = np.median(pdist(x)) ** 2
     assert pairwise.median_squared_distance(x) == pytest.approx(expected, rel=1e-9, abs=1e-12)
-    monkeypatch.setattr(pairwise, "_median_bracket", lambda points: (1e-3, 2e-3))
+    monkeypatch.setattr(median, "_median_bracket", lambda points: (1e-3, 2e-3))
     assert pairwise.median_squared_distance(x) == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 

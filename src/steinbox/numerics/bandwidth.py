@@ -9,7 +9,7 @@ rule          c                       source
 ``paper``     1 / (2 log(n + 1))      Han & Liu (2018), Section 5
 ``liu-wang``  1 / log(n + 1)          the code of Liu & Wang (2016)
 ``median``    1, or ``Median(c)``     Gretton et al. (2012) and most of the kernel literature
-a number      h itself                you
+a number      h itself                the caller
 ============  ======================  ==============================================
 """
 
@@ -31,16 +31,16 @@ Rule: TypeAlias = Callable[[Array], float]
 class Paper:
     r""":math:`h = \mathrm{med}^2 / (2 \log(n + 1))`."""
 
-    def __call__(self, x: Array) -> float:
-        return _scaled_median(x, 1 / (2 * np.log(len(x) + 1)))
+    def __call__(self, points: Array) -> float:
+        return _scaled_median(points, 1 / (2 * np.log(len(points) + 1)))
 
 
 @dataclass(frozen=True)
 class LiuWang:
     r""":math:`h = \mathrm{med}^2 / \log(n + 1)`."""
 
-    def __call__(self, x: Array) -> float:
-        return _scaled_median(x, 1 / np.log(len(x) + 1))
+    def __call__(self, points: Array) -> float:
+        return _scaled_median(points, 1 / np.log(len(points) + 1))
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,8 @@ class Median:
         if not self.factor > 0:
             raise ValueError(f"Median expects a positive factor, got {self.factor}")
 
-    def __call__(self, x: Array) -> float:
-        return _scaled_median(x, self.factor)
+    def __call__(self, points: Array) -> float:
+        return _scaled_median(points, self.factor)
 
 
 @dataclass(frozen=True)
@@ -74,14 +74,17 @@ class Fixed:
         if not (np.isfinite(self.bandwidth) and self.bandwidth > 0):
             raise ValueError(f"expected a positive bandwidth, got {self.bandwidth}")
 
-    def __call__(self, x: Array) -> float:
+    def __call__(self, points: Array) -> float:
         return float(self.bandwidth)
 
 
-def _scaled_median(x: Array, factor: float) -> float:
-    squared = median_squared_distance(x)
+def _scaled_median(points: Array, factor: float) -> float:
+    squared = median_squared_distance(points)
     if not squared > 0:
-        raise ValueError("more than half of all pairs of particles coincide: no median bandwidth exists")
+        raise ValueError(
+            "more than half of all pairs of particles coincide, so that their median distance is zero: "
+            "expected a number as bandwidth"
+        )
     return float(factor * squared)
 
 

@@ -1,4 +1,4 @@
-"""n equal points that stand for a weighted pool: kernel herding, then exchange."""
+"""Equally weighted points that represent a weighted pool: kernel herding, then exchange."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from steinbox.numerics.pairwise import kernel_sums, median_squared_distance
 from steinbox.numerics.scales import positive_std
 from steinbox.numerics.weights import systematic_resample
 
-_MASS = 0.9995  # the heaviest points that hold this much of the weight are the pool
-_MOST_CANDIDATES = 4000
-_MOST_PASSES = 8
-_LOG_PROB_SHARE = 0.1
+_POOL_MASS = 0.9995  # share of the weight that the pool holds
+_MAX_CANDIDATES = 4000  # points to choose among
+_MAX_PASSES = 8  # over all chosen points, in the exchange
+_MAX_POINTS_TO_STANDARDIZE = 1000  # points whose mean and standard deviations standardize the coordinates
+_LOG_PROB_SHARE = 0.1  # factor of the kernel of log-densities beside that of positions
+_MAX_LOG_PROB_DEVIATION = 6.0  # standard deviations; beyond, log-densities are clipped
 
 
 def select(
@@ -24,33 +26,33 @@ def select(
     num_points: int,
     *,
     log_prob: npt.ArrayLike | None = None,
-    rng: np.random.Generator | int = 0,
+    rng: int | np.random.Generator | None = 0,
 ) -> IntegerArray:
     r"""Choose points of a weighted pool which, equally weighted, are as close to it as possible.
 
-    They minimise the maximum mean discrepancy to the pool: with the mean embedding
-    :math:`\mu_i = \sum_j w_j k(x_i, x_j)`, the (t+1)-th point maximises
+    They minimize the maximum mean discrepancy to the pool: with the mean embedding
+    :math:`\mu_i = \sum_j w_j k(x_i, x_j)`, the (t+1)-th point maximizes
     :math:`\mu_i - \tfrac{1}{t+1} \sum_{s \le t} k(x_i, x_{i_s})` (kernel herding; Chen, Welling & Smola, 2010), then
-    each of them is exchanged for a better one until none is, or eight times. The kernel is Gaussian with
-    :math:`h = \text{med}^2` in standardised coordinates; with ``log_prob``, a tenth of a Gaussian kernel of the
-    standardised log-density is added, without which the points would be more central than the pool.
+    each of them is exchanged for a better one until no exchange helps, in at most eight passes. The kernel is Gaussian
+    with :math:`h = \text{med}^2` in standardized coordinates; with ``log_prob``, a tenth of a Gaussian kernel of the
+    standardized log-density is added, without which the points would be more central than the pool.
 
     Parameters
     ----------
     points : (m, d) array_like
     weights : (m,) array_like
-        Not negative; normalised here.
+        Not negative; normalized here.
     num_points : int
-        A point may be chosen more than once, if its weight asks for it.
+        A point may be chosen more than once, if its weight calls for it.
     log_prob : (m,) array_like, optional
         The target's log-density at the points.
-    rng : Generator or int
-        Which points the coordinates are standardised by and, among more than 4,000, which are candidates.
+    rng : int, Generator or None, default 0
+        Decides which points the coordinates are standardized by and, among more than 4,000, which are candidates.
 
     Returns
     -------
     (num_points,) array of int
-        Which points.
+        The indices of the points.
 
     Examples
     --------
@@ -62,20 +64,20 @@ def select(
     True
     """
     require_count("num_points", num_points)
-    x, w = _checked(points, weights)
+    x, w = _check_pool(points, weights)
     rng = np.random.default_rng(rng)
     pool = heaviest(w)
     w = w[pool] / w[pool].sum()
-    centres = pool[systematic_resample(w, min(len(pool), 1000), rng)]
-    is_one_point = np.allclose(x[centres], x[centres[0]], rtol=1e-14, atol=0.0)  # then it has no spread
-    typical = x[pool if is_one_point else centres]
+    resampled = pool[systematic_resample(w, min(len(pool), _MAX_POINTS_TO_STANDARDIZE), rng)]
+    is_one_point = np.allclose(x[resampled], x[resampled[0]], rtol=1e-14, atol=0.0)  # then it has no spread
+    typical = x[pool if is_one_point else resampled]
     z = (x[pool] - typical.mean(axis=0)) / positive_std(typical)
-    levels = None if log_prob is None else _standardised(np.asarray(log_prob, dtype=np.float64)[pool], w)
+    levels = None if log_prob is None else _standardize(np.asarray(log_prob, dtype=np.float64)[pool], w)
     candidates = np.arange(len(pool))
-    if len(pool) > _MOST_CANDIDATES:
-        candidates = np.unique(systematic_resample(w, _MOST_CANDIDATES, rng))
+    if len(pool) > _MAX_CANDIDATES:
+        candidates = np.unique(systematic_resample(w, _MAX_CANDIDATES, rng))
     embedding = _Embedding(z, w, levels, candidates)
-    return np.asarray(pool[candidates[_exchanged(embedding, _herded(embedding, num_points))]])
+    return np.asarray(pool[candidates[_exchange(embedding, _herd(embedding, num_points))]])
 
 
 class _Embedding:
@@ -102,7 +104,8 @@ class _Embedding:
         return np.asarray(values + _LOG_PROB_SHARE * RBF().value((self._levels[index] - self._levels) ** 2 / 2))
 
 
-def _herded(embedding: _Embedding, num_points: int) -> IntegerArray:
+def _herd(embedding: _Embedding, num_points: int) -> IntegerArray:
+    """Points one by one, each the best beside those before it."""
     chosen, total = np.empty(num_points, dtype=np.int64), np.zeros(len(embedding.mean))
     for number in range(num_points):
         chosen[number] = np.argmax(embedding.mean - total / (number + 1))
@@ -110,11 +113,11 @@ def _herded(embedding: _Embedding, num_points: int) -> IntegerArray:
     return chosen
 
 
-def _exchanged(embedding: _Embedding, chosen: IntegerArray) -> IntegerArray:
-    """Each point in turn taken out, and the best one put in, until nothing changes."""
+def _exchange(embedding: _Embedding, chosen: IntegerArray) -> IntegerArray:
+    """Replace each point in turn by the best one beside the others, until nothing changes."""
     chosen, rows = chosen.copy(), np.array([embedding.row(index) for index in chosen])
     total = rows.sum(axis=0)
-    for _ in range(_MOST_PASSES):
+    for _ in range(_MAX_PASSES):
         before = chosen.copy()
         for place in range(len(chosen)):
             total -= rows[place]
@@ -127,22 +130,27 @@ def _exchanged(embedding: _Embedding, chosen: IntegerArray) -> IntegerArray:
     return chosen
 
 
-def _checked(points: npt.ArrayLike, weights: npt.ArrayLike) -> tuple[Array, Array]:
+def _check_pool(points: npt.ArrayLike, weights: npt.ArrayLike) -> tuple[Array, Array]:
     x, w = np.asarray(points, dtype=np.float64), np.asarray(weights, dtype=np.float64)
     if x.ndim != 2 or w.shape != x.shape[:1] or not np.isfinite(x).all():
         raise ValueError(f"select expects finite points (m, d) and weights (m,), got shapes {x.shape} and {w.shape}")
     if not (np.isfinite(w).all() and w.min(initial=0) >= 0 and w.sum() > 0):
-        raise ValueError("select expects finite weights, none of them negative and some of them positive")
+        raise ValueError(
+            "select expects finite weights, none of them negative and some of them positive, "
+            f"got {w.min():.4g} to {w.max():.4g}"
+        )
     return x, w / w.sum()
 
 
 def heaviest(weights: Array) -> IntegerArray:
-    """The fewest points that hold nearly all of the weight, in their order."""
+    """Indices of the fewest points that hold nearly all of the weight, in increasing order."""
     order = np.argsort(-weights, kind="stable")
-    num_kept = int(np.searchsorted(np.cumsum(weights[order]), _MASS)) + 1
+    num_kept = int(np.searchsorted(np.cumsum(weights[order]), _POOL_MASS)) + 1
     return np.sort(order[:num_kept])
 
 
-def _standardised(log_prob: Array, weights: Array) -> Array:
-    centred = log_prob - weights @ log_prob
-    return np.clip(centred / np.sqrt(weights @ centred**2 + 1e-300), -6, 6)
+def _standardize(log_prob: Array, weights: Array) -> Array:
+    centered = log_prob - weights @ log_prob
+    return np.clip(
+        centered / np.sqrt(weights @ centered**2 + 1e-300), -_MAX_LOG_PROB_DEVIATION, _MAX_LOG_PROB_DEVIATION
+    )

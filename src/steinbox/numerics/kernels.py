@@ -20,7 +20,7 @@ from steinbox.common.arrays import Array
 
 
 class Kernel(Protocol):
-    """What a radial kernel offers; ``u`` is the array of scaled squared distances."""
+    """The interface of a radial kernel; ``u`` is the array of scaled squared distances."""
 
     def value(self, u: Array) -> Array:
         """The kernel itself, f(u)."""
@@ -68,7 +68,7 @@ class RBF:
 class IMQ:
     r"""The inverse multiquadric :math:`(1 + \|x - y\|^2 / h)^{\beta}` with :math:`-1 < \beta < 0`.
 
-    Its heavy tails let far particles feel each other, and make the kernelised Stein discrepancy control convergence
+    Its heavy tails let distant particles interact, and make the kernelized Stein discrepancy control convergence
     (Gorham & Mackey, 2017).
 
     Examples

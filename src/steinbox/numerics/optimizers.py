@@ -1,8 +1,8 @@
 r"""Steps along the Stein direction: Adam, Adagrad and plain steps, as init / update pairs on arrays.
 
-Adaptive optimisers divide a step by a running root mean square of past directions. Over what that mean is taken matters
+Adaptive optimizers divide a step by a running root mean square of past directions. Over what that mean is taken matters
 here: per coordinate (the usual Adam) every coordinate of every particle moves at full speed, even where its force is
-only noise, and isolated particles that feel nothing but a faint repulsion run away. ``normalization`` takes the mean
+only noise, and isolated particles that feel nothing but a faint repulsion drift away. ``normalization`` takes the mean
 over each particle's coordinates (``"particle"``) or over all particles (``"shared"``), which keeps the proportions of
 the forces.
 """
@@ -33,7 +33,7 @@ class OptimizerState:
 
 @dataclass(frozen=True)
 class ConstantRate:
-    """The learning rate stays as it is."""
+    """A constant learning rate."""
 
     def __call__(self, progress: float) -> float:
         return 1.0
@@ -54,8 +54,8 @@ class CosineDecay:
     final: float = 0.0
 
     def __call__(self, progress: float) -> float:
-        part = float(np.clip((progress - self.start) / (1 - self.start), 0, 1))
-        return float(self.final + (1 - self.final) * (1 + np.cos(np.pi * part)) / 2)
+        fraction = float(np.clip((progress - self.start) / (1 - self.start), 0, 1))
+        return float(self.final + (1 - self.final) * (1 + np.cos(np.pi * fraction)) / 2)
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Optimizer(ABC):
         return OptimizerState(np.zeros(shape), np.zeros(shape))
 
     def step_size(self, progress: float) -> float:
-        """The learning rate at this part of the run, 0 to 1."""
+        """The learning rate at this fraction of the run, 0 to 1."""
         return self.learning_rate * self.decay(progress)
 
     @abstractmethod
@@ -91,8 +91,8 @@ class Plain(Optimizer):
 
 
 @dataclass(frozen=True)
-class _Normalized(Optimizer):
-    """An optimiser that divides by a running root mean square."""
+class _NormalizedOptimizer(Optimizer):
+    """An optimizer that divides by a running root mean square."""
 
     normalization: Normalization = "coordinate"
 
@@ -111,8 +111,8 @@ class _Normalized(Optimizer):
 
 
 @dataclass(frozen=True)
-class Adam(_Normalized):
-    r"""Adam (Kingma & Ba, 2015), the paper's optimiser:
+class Adam(_NormalizedOptimizer):
+    r"""Adam (Kingma & Ba, 2015), the paper's optimizer:
 
     .. math:: m \leftarrow \beta_1 m + (1 - \beta_1) \phi, \quad
               v \leftarrow \beta_2 v + (1 - \beta_2) \overline{\phi^2}, \quad
@@ -135,8 +135,8 @@ class Adam(_Normalized):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_share("momentum", self.momentum)
-        _check_share("memory", self.memory)
+        _require_fraction("momentum", self.momentum)
+        _require_fraction("memory", self.memory)
 
     def step(self, direction: Array, state: OptimizerState, progress: float) -> tuple[Array, OptimizerState]:
         square = self.mean_square(direction)
@@ -150,7 +150,7 @@ class Adam(_Normalized):
 
 
 @dataclass(frozen=True)
-class Adagrad(_Normalized):
+class Adagrad(_NormalizedOptimizer):
     r"""Adagrad with a decaying mean, as in the original SVGD code:
 
     .. math:: v \leftarrow \beta v + (1 - \beta) \overline{\phi^2}, \qquad
@@ -164,7 +164,7 @@ class Adagrad(_Normalized):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_share("memory", self.memory)
+        _require_fraction("memory", self.memory)
 
     def step(self, direction: Array, state: OptimizerState, progress: float) -> tuple[Array, OptimizerState]:
         square = self.mean_square(direction)
@@ -173,6 +173,6 @@ class Adagrad(_Normalized):
         return step, OptimizerState(state.first, second, state.num_steps + 1)
 
 
-def _check_share(name: str, value: float) -> None:
+def _require_fraction(name: str, value: float) -> None:
     if not 0 <= value < 1:
         raise ValueError(f"expected {name} in [0, 1), got {value}")

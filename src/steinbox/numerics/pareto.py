@@ -1,4 +1,4 @@
-"""How heavy the tail of importance weights is."""
+"""The Pareto shape of importance weights: how heavy their tail is."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ import numpy as np
 from steinbox.common.arrays import Array
 from steinbox.numerics.weights import normalize
 
-_TINY = 1e-300  # what has a reciprocal, with room to spare
+_MIN_TAIL_WEIGHTS = 5  # fewer do not determine a shape (as in the loo and arviz packages)
+_PRIOR_SHAPE, _PRIOR_WEIGHTS = 0.5, 10  # the weakly informative prior of Vehtari et al. (2024)
+_MIN_QUARTILE = 1e-300  # whose reciprocal is finite, with a margin
 
 
 def pareto_shape(log_weights: Array) -> float:
     r"""The shape :math:`\hat k` of a generalized Pareto distribution fitted to the largest weights.
 
     Above 0.7 the variance of the weights is for practical purposes infinite, and what is estimated with them cannot be
-    trusted (Vehtari et al., 2024). The tail are the largest :math:`\min(S/5, 3\sqrt S)` of S weights, fitted by the
-    method of Zhang & Stephens (2009), drawn towards 1/2 by ten pseudo-weights.
+    trusted (Vehtari et al., 2024). The tail consists of the largest :math:`\min(S/5, 3\sqrt S)` of S weights, fitted
+    by the method of Zhang & Stephens (2009), shrunk towards 1/2 by a prior worth ten weights.
 
     Parameters
     ----------
@@ -37,12 +39,12 @@ def pareto_shape(log_weights: Array) -> float:
     num_tail = int(np.ceil(min(0.2 * len(log_weights), 3 * np.sqrt(len(log_weights)))))
     order = np.argsort(log_weights, kind="stable")
     tail, largest = order[-num_tail:], float(log_weights[order[-1]])
-    if num_tail < 5 or not np.isfinite(log_weights[order[-num_tail - 1]]):
+    if num_tail < _MIN_TAIL_WEIGHTS or not np.isfinite(log_weights[order[-num_tail - 1]]):
         return np.nan
     excess = np.exp(log_weights[tail] - largest) - np.exp(log_weights[order[-num_tail - 1]] - largest)
-    if not (excess[0] > 0 and _lower_quartile(excess) > _TINY):
+    if not (excess[0] > 0 and _lower_quartile(excess) > _MIN_QUARTILE):
         return np.nan
-    return float((num_tail * _fit_shape(excess) + 10 * 0.5) / (num_tail + 10))
+    return float((num_tail * _fit_shape(excess) + _PRIOR_WEIGHTS * _PRIOR_SHAPE) / (num_tail + _PRIOR_WEIGHTS))
 
 
 def _fit_shape(excess: Array) -> float:

@@ -1,4 +1,4 @@
-"""Importance weights: kept as logarithms everywhere, normalised only here."""
+"""Importance weights: kept as logarithms everywhere, normalized only here."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import numpy as np
 
 from steinbox.common.arrays import Array, IntegerArray
 
+_BISECTIONS = 60  # halvings of [0, max_power], enough for double precision
+
 
 def log_sum_exp(values: Array) -> Array:
-    """The logarithm of the sum of exponentials over the first axis, with less ado than SciPy's.
+    """The logarithm of the sum of exponentials over the first axis, faster than SciPy's on small arrays.
 
     Examples
     --------
@@ -23,10 +25,10 @@ def log_sum_exp(values: Array) -> Array:
 
 
 def normalize(log_weights: Array) -> Array:
-    r"""Self-normalised weights :math:`w_j / \sum_l w_l` from their logarithms.
+    r"""Self-normalized weights :math:`w_j / \sum_l w_l` from their logarithms.
 
     A constant added to all of ``log_weights`` changes nothing, which is why neither the target nor the
-    surrogate needs its normaliser (the factor :math:`Z_t` of Algorithm 1 in Han & Liu, 2018).
+    surrogate needs its normalizing constant (the factor :math:`Z_t` of Algorithm 1 in Han & Liu, 2018).
 
     Parameters
     ----------
@@ -57,15 +59,15 @@ def effective_sample_size(weights: Array) -> float:
     return float(weights.sum() ** 2 / (weights @ weights))
 
 
-def temper(log_weights: Array, wanted: float, longest: float = 1.0) -> float:
-    r"""The largest power :math:`a \le` ``longest`` at which weights :math:`w^a` have the effective sample size wanted.
+def temper(log_weights: Array, min_size: float, max_power: float = 1.0) -> float:
+    r"""The largest power :math:`a \le` ``max_power`` whose weights :math:`w^a` have a given effective sample size.
 
     Examples
     --------
     >>> import numpy as np
-    >>> temper(np.zeros(10), wanted=5)
+    >>> temper(np.zeros(10), min_size=5)
     1.0
-    >>> power = temper(np.linspace(0, 100, 1000), wanted=500)
+    >>> power = temper(np.linspace(0, 100, 1000), min_size=500)
     >>> round(effective_sample_size(normalize(power * np.linspace(0, 100, 1000))))
     500
     """
@@ -73,19 +75,19 @@ def temper(log_weights: Array, wanted: float, longest: float = 1.0) -> float:
     def size(power: float) -> float:
         return effective_sample_size(normalize(power * log_weights))
 
-    if size(longest) >= wanted:
-        return longest
-    low, high = 0.0, longest
-    for _ in range(60):
+    if size(max_power) >= min_size:
+        return max_power
+    low, high = 0.0, max_power
+    for _ in range(_BISECTIONS):
         middle = (low + high) / 2
-        low, high = (middle, high) if size(middle) >= wanted else (low, middle)
+        low, high = (middle, high) if size(middle) >= min_size else (low, middle)
     return high if low == 0 else low
 
 
 def systematic_resample(weights: Array, num_points: int, rng: np.random.Generator) -> IntegerArray:
     """Systematic resampling: indices in order, each about ``num_points`` times its weight, from one random number.
 
-    Of equal weights it takes an evenly spread part.
+    Of equal weights it takes an evenly spaced subset.
 
     Examples
     --------

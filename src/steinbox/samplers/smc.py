@@ -129,7 +129,7 @@ class SMC(AnnealedFixedLength):
         """Reweight to the next temperature and resample."""
         log_ratio = state.log_prob - self.path_base.log_prob(state.points)
         wanted = self.share * np.isfinite(log_ratio).sum()
-        step = temper(log_ratio, wanted, longest=1 - state.temperature)
+        step = temper(log_ratio, wanted, max_power=1 - state.temperature)
         weights = normalize(step * log_ratio)
         kept = systematic_resample(weights, len(weights), rng)
         temperature = 1.0 if step == 1 - state.temperature else state.temperature + step

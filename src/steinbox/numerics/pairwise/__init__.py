@@ -1,0 +1,32 @@
+r"""The only :math:`O(n^2)` code of the package: sums over pairs of points, tiled.
+
+Squared distances come from one Gram product of centered points; the sums are thin matrix products with the kernel
+matrix. No array here is larger than ``MAX_TILE_ROWS × n``, none is n × n × d.
+"""
+
+from steinbox.numerics.pairwise.distances import squared_distances
+from steinbox.numerics.pairwise.double_sums import weighted_kernel_mean, weighted_kernel_square
+from steinbox.numerics.pairwise.expansions import (
+    kernel_expansion,
+    kernel_expansion_slopes,
+    kernel_gradient_scatter,
+    kernel_sums,
+    log_kernel_expansion,
+)
+from steinbox.numerics.pairwise.median import median_squared_distance
+from steinbox.numerics.pairwise.stein_direction import stein_sums
+from steinbox.numerics.pairwise.stein_kernel import SteinKernel
+
+__all__ = [
+    "SteinKernel",
+    "kernel_expansion",
+    "kernel_expansion_slopes",
+    "kernel_gradient_scatter",
+    "kernel_sums",
+    "log_kernel_expansion",
+    "median_squared_distance",
+    "squared_distances",
+    "stein_sums",
+    "weighted_kernel_mean",
+    "weighted_kernel_square",
+]

@@ -1,0 +1,91 @@
+"""The matrix of a Stein kernel."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from steinbox.common.arrays import Array
+from steinbox.numerics.kernels import Kernel
+from steinbox.numerics.pairwise.tiles import distance_factors, row_tiles
+
+
+class SteinKernel:
+    r"""The matrix :math:`H_{ij} = w_i w_j \kappa(x_i, x_j)` of a Stein kernel, computed in blocks.
+
+    With :math:`\delta = x - y`, :math:`a = f'/f` and :math:`b = f''/f` the Stein kernel of a radial one
+    (Liu, Lee & Jordan, 2016, Theorem 3.6) is
+
+    .. math:: \kappa(x, y) = f(u) \Big[ s_x^\top s_y + \tfrac{2}{h} a(u) \big((s_y - s_x)^\top \delta - d\big)
+              - \tfrac{4}{h} b(u)\, u \Big],
+
+    three Gram products and a few passes over a tile.
+
+    Parameters
+    ----------
+    x, score : (n, d) arrays
+    weights : (n,) array
+        The :math:`w`: ones, or the importance weights of the gradient-free discrepancy.
+    kernel : Kernel
+    bandwidth : float
+        The h in :math:`u = \|\delta\|^2 / h`.
+    """
+
+    def __init__(self, x: Array, score: Array, weights: Array, kernel: Kernel, bandwidth: float) -> None:
+        x = x - x.mean(axis=0)
+        products, ones = np.einsum("id,id->i", x, score), np.ones(len(x))
+        self.weights = weights
+        self._kernel, self._scale = kernel, 2 / bandwidth
+        self._score = score
+        self._distance_left, self._distance_right = distance_factors(x, 1 / bandwidth)
+        # (s_y - s_x)ᵀ(x - y) - d as one product
+        self._cross_left = np.column_stack([x, score, -products, ones])
+        self._cross_right = np.column_stack([score, x, ones, -products - x.shape[1]])
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    def block(self, rows: slice, columns: slice) -> Array:
+        """The entries of H at these rows and columns."""
+        block = self._unweighted(rows, columns)
+        block *= self.weights[rows, None]
+        block *= self.weights[columns]
+        return block
+
+    def _unweighted(self, rows: slice, columns: slice) -> Array:
+        u = self._distance_left[rows] @ self._distance_right[columns].T
+        np.maximum(u, 0.0, out=u)
+        block = np.asarray(self._cross_left[rows] @ self._cross_right[columns].T)
+        block *= self._scale * self._kernel.slope_ratio(u)
+        block += self._score[rows] @ self._score[columns].T
+        value = self._kernel.value(u)
+        u *= 2 * self._scale * self._kernel.curvature_ratio(u)
+        block -= u
+        block *= value
+        return block
+
+    @property
+    def diagonal(self) -> Array:
+        r"""The entries :math:`w_i^2 \kappa(x_i, x_i)`."""
+        dimension = self._score.shape[1]
+        slope = np.broadcast_to(self._kernel.slope_ratio(np.zeros(1)), 1)[0]
+        return np.asarray(self.weights**2 * ((self._score**2).sum(axis=1) - self._scale * slope * dimension))
+
+    def column(self, index: int) -> Array:
+        """One column of H."""
+        return self.block(slice(None), slice(index, index + 1))[:, 0]
+
+    def matrix(self) -> Array:
+        """All of H: n × n numbers."""
+        return self.block(slice(None), slice(None))
+
+    def quadratic_forms(self, vectors: npt.NDArray[np.float64 | np.int8]) -> Array:
+        r"""The forms :math:`v^\top H v` of the columns v of an (n, B) array, in one pass over the tiles."""
+        forms = np.zeros(vectors.shape[1])
+        tiles = list(row_tiles(len(self)))
+        for number, rows in enumerate(tiles):
+            left = self.weights[rows, None] * vectors[rows]
+            for columns in tiles[number:]:
+                product = self._unweighted(rows, columns) @ (self.weights[columns, None] * vectors[columns])
+                forms += (1 if rows == columns else 2) * np.einsum("ib,ib->b", left, product)
+        return forms
