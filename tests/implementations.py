@@ -1,0 +1,39 @@
+"""Every sampler and surrogate of the package, one row each: the tests of what all must do go through these tables.
+
+Who adds one adds a row; ``test_every_*`` fails if a public name has none.
+"""
+
+import steinbox as sb
+from steinbox import baselines, surrogates
+
+SAMPLERS = {  # one or more settings of each class
+    "default": sb.AdaptiveImportanceSampling(),
+    "annealed gf-svgd": sb.AnnealedGFSVGD(),
+    "gf-svgd": sb.GFSVGD(),
+    "annealed svgd": sb.AnnealedSVGD(),
+    "svgd": sb.SVGD(),
+    "importance sampling": baselines.ImportanceSampling(),
+    "random walk": baselines.RandomWalkMetropolis(),
+    "fixed walk": baselines.RandomWalkMetropolis(step=0.5),
+    "adaptive metropolis": baselines.AdaptiveMetropolis(),
+    "differential evolution": baselines.DifferentialEvolution(),
+    "kamh": baselines.KAMH(),
+    "khmc": baselines.KHMC(),
+    "khmc finite": baselines.KHMC(family="finite"),
+    "smc": baselines.SMC(),
+    "ais": baselines.AIS(),
+    "gf-ais": baselines.GFAIS(),
+}
+
+SURROGATES = {
+    "flat": surrogates.Flat(),
+    "gaussian": surrogates.Gaussian([0.0, 0.0, 0.0], std=[1.0, 2.0, 0.5]),
+    "mixture": surrogates.GaussianMixture(
+        [surrogates.Gaussian([0, 0, 0], std=1), surrogates.Gaussian([1, 1, 0], std=2)]
+    ),
+    "fitted gaussian": surrogates.FittedGaussian(),
+    "kernel curve": surrogates.KernelCurve(),
+    "interpolant": surrogates.Interpolant(),
+    "smoother": surrogates.Smoother(),
+}
+FOR_JUDGING = ("LeaveOneOut", "PassThrough")  # of a sample: these have no value elsewhere
