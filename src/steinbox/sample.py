@@ -15,7 +15,8 @@ import numpy as np
 
 from steinbox.common.checks import is_number, require_noise, whole_number
 from steinbox.evaluation import Archive, Calls, Evaluator, as_workers
-from steinbox.maps.bounds import Bounds, Identity, Transform, as_bounds
+from steinbox.maps.bijection import Bijection, Identity
+from steinbox.maps.bounds import Bounds, as_bounds
 from steinbox.numerics.weights import effective_sample_size
 from steinbox.run.checkpoint import Checkpoint
 from steinbox.run.loop import Callback, Outcome, RunState, run
@@ -178,7 +179,7 @@ class _Problem:
     description: dict[str, Any]
 
     @property
-    def transform(self) -> Transform:
+    def transform(self) -> Bijection:
         return Identity() if self.bounds is None else self.bounds
 
 

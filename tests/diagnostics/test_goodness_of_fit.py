@@ -25,7 +25,7 @@ def test_the_p_value_is_that_of_the_dense_bootstrap(rng):
     test = sb.goodness_of_fit(x, None, score=TARGET.score, num_bootstrap=200, rng=5, kernel=IMQ())
     affine = sb.coordinates.Whitened().fit(x)
     z = affine.forward(x)
-    matrix = SteinKernel(z, affine.score_forward(-x), np.full(40, 1 / 40), IMQ(), sb.bandwidth.Median()(z)).matrix()
+    matrix = SteinKernel(z, affine.push_score(-x), np.full(40, 1 / 40), IMQ(), sb.bandwidth.Median()(z)).matrix()
     signs = random_signs(40, 200, 1.0, np.random.default_rng(5)).astype(float)
     chance = np.array([s @ matrix @ s for s in signs.T])
     assert test.p_value == (1 + (chance >= matrix.sum()).sum()) / 201

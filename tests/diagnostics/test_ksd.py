@@ -168,7 +168,7 @@ def test_a_reference_fixes_the_kernel(rng):
     stretched = sb.ksd(3 * x, lambda z: TARGET.score(z), reference=reference)
     affine = sb.coordinates.Whitened().fit(reference)
     bandwidth = sb.bandwidth.Median()(affine.forward(reference))
-    z, score = affine.forward(3 * x), affine.score_forward(TARGET.score(3 * x))
+    z, score = affine.forward(3 * x), affine.push_score(TARGET.score(3 * x))
     assert stretched == pytest.approx(float(sb.ksd(z, score, coordinates=Plain(), bandwidth=bandwidth)), rel=1e-12)
 
 

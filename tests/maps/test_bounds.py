@@ -31,10 +31,10 @@ def numerical_slope(function, z, step=1e-6):
 def test_slopes_are_those_of_the_functions(parameter):
     z = FREE[:, : parameter.num_free] + 0.5
     scale = np.abs(parameter.slope(z)).max()
-    np.testing.assert_allclose(parameter.slope(z), numerical_slope(parameter.to_user, z), atol=1e-6 * scale)
-    np.testing.assert_allclose(parameter.log_volume_slope(z), numerical_slope(parameter.log_volume, z), atol=1e-6)
+    np.testing.assert_allclose(parameter.slope(z), numerical_slope(parameter.forward, z), atol=1e-6 * scale)
+    np.testing.assert_allclose(parameter.log_det_slope(z), numerical_slope(parameter.log_det, z), atol=1e-6)
     if parameter.num_free == 1:
-        np.testing.assert_allclose(parameter.log_volume(z), np.log(np.abs(parameter.slope(z)[:, 0])), rtol=1e-12)
+        np.testing.assert_allclose(parameter.log_det(z), np.log(np.abs(parameter.slope(z)[:, 0])), rtol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_the_free_density_has_the_same_mass(entry, marginal):
 
     def density(z):
         z = np.array([[z]])
-        return float(np.exp(marginal.logpdf(parameter.to_user(z)) + parameter.log_volume(z))[0])
+        return float(np.exp(marginal.logpdf(parameter.forward(z)) + parameter.log_det(z))[0])
 
     mass = integrate.quad(density, -40, 40, limit=500)[0]
     assert mass == pytest.approx(0.5 if entry == (None, 0) else 1.0, abs=1e-6)
@@ -63,16 +63,16 @@ def test_the_plane_of_an_angle_has_the_density_of_the_angle():
     angle = Periodic(-np.pi, np.pi)
     rng = np.random.default_rng(0)
     x = stats.vonmises(2).rvs(100_000, random_state=rng)
-    z = angle.to_free(x, rng)
-    np.testing.assert_allclose(angle.to_user(z), x, atol=1e-12)
-    density = np.exp(2 * np.cos(angle.to_user(z)) + angle.log_volume(z)) / (2 * np.pi * np.i0(2))
+    z = angle.inverse(x, rng)
+    np.testing.assert_allclose(angle.forward(z), x, atol=1e-12)
+    density = np.exp(2 * np.cos(angle.forward(z)) + angle.log_det(z)) / (2 * np.pi * np.i0(2))
     box = (np.abs(z - [1, 0.5]) < 0.1).all(axis=1)  # the share of draws in a small square
     assert box.mean() == pytest.approx(0.04 * density[box].mean(), rel=0.1)
 
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=6, max_size=6))
 def test_no_free_point_leads_to_a_bound(z):
-    x = ALL.to_user(np.array([z]))
+    x = ALL.forward(np.array([z]))
     finite = np.isfinite(x)
     assert finite.all()
     assert ALL.inside(x).all()
@@ -93,7 +93,7 @@ def test_no_free_point_leads_to_a_bound(z):
 )
 def test_there_and_back(x):
     points = np.array([x])
-    again = ALL.to_user(ALL.to_free(points, np.random.default_rng(0)))
+    again = ALL.forward(ALL.inverse(points, np.random.default_rng(0)))
     np.testing.assert_allclose(again[0, :4], points[0, :4], rtol=1e-9, atol=1e-9)
     turn = abs(again[0, 4] - points[0, 4])
     assert min(turn, 360 - turn) < 1e-9
@@ -101,15 +101,15 @@ def test_there_and_back(x):
 
 def test_the_score_of_the_free_density():
     def log_free(z):
-        x = ALL.to_user(z)
-        return -0.5 * (x**2).sum(axis=1) + np.cos(x[:, 4]) + ALL.log_volume(z)
+        x = ALL.forward(z)
+        return -0.5 * (x**2).sum(axis=1) + np.cos(x[:, 4]) + ALL.log_det(z)
 
     def score(x):
         slope = -x
         slope[:, 4] -= np.sin(x[:, 4])
         return slope
 
-    exact = ALL.free_score(score(ALL.to_user(FREE)), FREE)
+    exact = ALL.pull_back_score(FREE, score(ALL.forward(FREE)))
     numeric = numerical_slope(log_free, FREE, step=1e-7)
     np.testing.assert_allclose(exact, numeric, rtol=1e-4, atol=1e-4 * np.abs(exact).max())
 
@@ -161,7 +161,7 @@ def test_smc_finds_a_bounded_target():
 
 
 def test_without_the_volume_it_is_another_density(monkeypatch):
-    monkeypatch.setattr(Bounds, "log_volume", lambda bounds, z: np.zeros(len(z)))
+    monkeypatch.setattr(Bounds, "log_det", lambda bounds, z: np.zeros(len(z)))
     assert worst_error(run(method=sb.baselines.SMC(), num_particles=1000, max_evals=30_000)) > 0.5
 
 
@@ -214,9 +214,9 @@ def test_a_start_around_the_seam_is_wrapped_not_cut():
 def test_the_wrapped_start_is_the_density_of_its_draws(rng):
     bounds = as_bounds([sb.Periodic(0.0, 4.0), (0, None)])
     start = FreeInitial(sb.Gaussian([0.5, 1.0], std=[1.0, 0.5]), bounds)
-    x = bounds.to_user(start.sample(200_000, rng))[:, 0]
-    z = bounds.to_free(np.column_stack([[0.2, 3.8], [1.0, 1.0]]), rng)
-    density = np.exp(start.log_prob(z) - bounds.log_volume(z))
+    x = bounds.forward(start.sample(200_000, rng))[:, 0]
+    z = bounds.inverse(np.column_stack([[0.2, 3.8], [1.0, 1.0]]), rng)
+    density = np.exp(start.log_prob(z) - bounds.log_det(z))
     shares = [np.mean((x > low) & (x < low + 0.2)) for low in (0.1, 3.7)]
     assert shares[0] / shares[1] == pytest.approx(density[0] / density[1], rel=0.05)
     np.testing.assert_allclose(start.score(z), numerical_slope(start.log_prob, z), rtol=1e-4, atol=1e-5)

@@ -26,8 +26,8 @@ def test_scores_follow_the_chain_rule(coordinates, x, rng):
     affine = coordinates.fit(x)
     score, step = rng.standard_normal((2, *x.shape))
     moved = affine.displace(x, step) - x
-    np.testing.assert_allclose((affine.score_forward(score) * step).sum(), (score * moved).sum(), rtol=1e-10)
-    np.testing.assert_allclose(affine.score_back(affine.score_forward(score)), score, rtol=1e-8)
+    np.testing.assert_allclose((affine.push_score(score) * step).sum(), (score * moved).sum(), rtol=1e-10)
+    np.testing.assert_allclose(affine.pull_back_score(x, affine.push_score(score)), score, rtol=1e-8)
 
 
 def test_standardized_and_whitened_have_unit_spread(x):

@@ -56,7 +56,7 @@ def test_values_and_scores_are_those_of_refitting_without_the_point(rng):
     scale = ((values - means) ** 2 / variances).mean()
     np.testing.assert_allclose(log_prob, means - scale * variances, rtol=1e-4)
     slopes = np.array([grad(mean)(z[i]) - scale * grad(variance)(z[i]) for i, (_, mean, variance) in enumerate(fits)])
-    np.testing.assert_allclose(score, fits[0][0].score_back(slopes), rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(score, fits[0][0].pull_back_score(x, slopes), rtol=1e-3, atol=1e-4)
 
 
 def test_passing_through_is_the_process_that_knows_all_points(rng):
@@ -66,7 +66,9 @@ def test_passing_through_is_the_process_that_knows_all_points(rng):
     coordinates, mean, _ = refitted(x, values, None)
     z = coordinates.forward(x)
     np.testing.assert_array_equal(log_prob, values)
-    np.testing.assert_allclose(score, coordinates.score_back([grad(mean)(point) for point in z]), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(
+        score, coordinates.pull_back_score(x, [grad(mean)(point) for point in z]), rtol=1e-4, atol=1e-5
+    )
 
 
 def test_a_quadratic_target_is_known_almost_exactly(rng):

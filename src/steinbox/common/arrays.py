@@ -1,4 +1,4 @@
-"""The array types of the package: float64, particles as rows."""
+"""The array types of the package: float64, particles as rows; and what a random generator can be made of."""
 
 from __future__ import annotations
 
@@ -10,3 +10,5 @@ import numpy.typing as npt
 Array: TypeAlias = npt.NDArray[np.float64]
 IntegerArray: TypeAlias = npt.NDArray[np.int64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
+RNGLike: TypeAlias = np.random.Generator | int | None
+"""What ``np.random.default_rng`` makes a generator of (SPEC 7 of Scientific Python)."""

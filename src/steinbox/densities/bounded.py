@@ -28,7 +28,7 @@ class FreeInitial:
     @property
     def dimension(self) -> int:
         """The number of free parameters."""
-        return sum(parameter.num_free for parameter in self.bounds.parameters)
+        return self.bounds.num_free
 
     def sample(self, num_points: int, rng: np.random.Generator) -> Array:
         """Draws inside the bounds; others are drawn anew."""
@@ -37,22 +37,22 @@ class FreeInitial:
             draws = self.initial.sample(num_points, rng)
             found.append(draws[self.bounds.inside(draws)])
             if sum(map(len, found)) >= num_points:
-                return self.bounds.to_free(np.concatenate(found)[:num_points], rng)
+                return self.bounds.inverse(np.concatenate(found)[:num_points], rng)
         raise ValueError(
             f"only {sum(map(len, found))} of {_MOST_ROUNDS * num_points} draws of `initial` lie inside the bounds; "
             "choose an `initial` that overlaps them more"
         )
 
     def log_prob(self, x: Array) -> Array:
-        log_terms = np.array([self.initial.log_prob(turned) for turned in self._turns(self.bounds.to_user(x))])
-        return np.asarray(logsumexp(log_terms, axis=0) + self.bounds.log_volume(x) - self._log_share_inside)
+        log_terms = np.array([self.initial.log_prob(turned) for turned in self._turns(self.bounds.forward(x))])
+        return np.asarray(logsumexp(log_terms, axis=0) + self.bounds.log_det(x) - self._log_share_inside)
 
     def score(self, x: Array) -> Array:
-        turns = self._turns(self.bounds.to_user(x))
+        turns = self._turns(self.bounds.forward(x))
         log_terms = np.array([self.initial.log_prob(turned) for turned in turns])
         scores = np.array([self.initial.score(turned) for turned in turns])
         shares = np.exp(log_terms - logsumexp(log_terms, axis=0))
-        return self.bounds.free_score(np.einsum("kn,knd->nd", shares, scores), x)
+        return self.bounds.pull_back_score(x, np.einsum("kn,knd->nd", shares, scores))
 
     def _turns(self, x: Array) -> list[Array]:
         """The points with angles as near as can be to the middle of the distribution, and a turn further and back."""

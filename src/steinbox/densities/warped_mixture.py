@@ -47,26 +47,26 @@ class WarpedMixture:
 
     def score(self, x: Array) -> Array:
         """Its gradient at the rows of ``x``: the parts' gradients, averaged by their responsibilities."""
-        scores = [warp.score(x, mixture.score(warp.forward(x)[0])) for warp, mixture in self._parts]
+        scores = [warp.pull_back_score(x, mixture.score(warp.forward(x))) for warp, mixture in self._parts]
         return np.asarray(np.einsum("pn,pnd->nd", self._part_responsibilities(x), np.stack(scores)))
 
     def sample(self, num_points: int, rng: np.random.Generator) -> Array:
         """Independent draws, (num_points, d)."""
         if len(self._parts) == 1:
-            return self.warps[0].backward(self.mixture.sample(num_points, rng))
+            return self.warps[0].inverse(self.mixture.sample(num_points, rng))
         labels = rng.choice(len(self._parts), size=num_points, p=self.mixture.weights)
         draws = np.empty((num_points, self.dimension))
         for k, (warp, mixture) in enumerate(self._parts):
-            draws[labels == k] = warp.backward(mixture.sample(int((labels == k).sum()), rng))
+            draws[labels == k] = warp.inverse(mixture.sample(int((labels == k).sum()), rng))
         return draws
 
     def quasi_random(self, num_points: int, rng: np.random.Generator) -> Array:
         """Draws that fill it more evenly than independent ones."""
         if len(self._parts) == 1:
-            return self.warps[0].backward(self.mixture.quasi_random(num_points, rng))
+            return self.warps[0].inverse(self.mixture.quasi_random(num_points, rng))
         counts = np.bincount(systematic_resample(self.mixture.weights, num_points, rng), minlength=len(self._parts))
         draws = [
-            warp.backward(mixture.quasi_random(int(count), rng))
+            warp.inverse(mixture.quasi_random(int(count), rng))
             for (warp, mixture), count in zip(self._parts, counts, strict=True)
         ]
         return np.concatenate(draws)
@@ -74,7 +74,7 @@ class WarpedMixture:
     def responsibilities(self, x: Array) -> Array:
         """Of its components for the rows of ``x``, (n, K)."""
         shares = self._part_responsibilities(x)
-        within = [mixture.responsibilities(warp.forward(x)[0]) for warp, mixture in self._parts]
+        within = [mixture.responsibilities(warp.forward(x)) for warp, mixture in self._parts]
         return np.concatenate([share[:, None] * each for share, each in zip(shares, within, strict=True)], axis=1)
 
     @cached_property
@@ -90,8 +90,8 @@ class WarpedMixture:
         log_shares = np.zeros(1) if len(self._parts) == 1 else np.log(self.mixture.weights)
         log_parts = []
         for (warp, mixture), log_share in zip(self._parts, log_shares, strict=True):
-            u, log_volume = warp.forward(x)
-            log_parts.append(mixture.log_prob(u) + log_volume + log_share)
+            u, log_det = warp.forward_and_log_det(x)
+            log_parts.append(mixture.log_prob(u) + log_det + log_share)
         return np.stack(log_parts)
 
     def _part_responsibilities(self, x: Array) -> Array:

@@ -53,7 +53,7 @@ class Metric:
             )
         coordinates = self.coordinates.fit(reference)
         bandwidth = Fixed(as_rule(self.bandwidth)(coordinates.forward(reference))).bandwidth
-        z, score = coordinates.forward(sample.points), coordinates.score_forward(sample.score)
+        z, score = coordinates.forward(sample.points), coordinates.push_score(sample.score)
         return SteinKernel(z, score, sample.weights, self.kernel, bandwidth)
 
 

@@ -16,7 +16,7 @@ from steinbox.evaluation.dispatch import Dispatcher
 from steinbox.evaluation.faults import Failure, Fault, with_fault
 from steinbox.evaluation.types import Evaluation
 from steinbox.evaluation.workers import Here, Workers
-from steinbox.maps.bounds import Identity, Transform
+from steinbox.maps.bijection import Bijection, Identity
 
 _WINDOW = 200  # evaluations over which the rate of failures is judged
 _HOPELESS = 10  # failures without a single success that show a bug
@@ -63,7 +63,7 @@ class Evaluator:
         max_evals: int,
         workers: Workers | None = None,
         max_failure_rate: float = 0.2,
-        transform: Transform | None = None,
+        transform: Bijection | None = None,
     ) -> None:
         self._transform = Identity() if transform is None else transform
         self._has_score = calls.score is not None
@@ -128,7 +128,7 @@ class Evaluator:
         """Evaluate every row of ``points``, which are free where the user's parameters are bounded."""
         if len(points) > self.num_remaining:
             raise ValueError(f"{len(points)} evaluations asked for, {self.num_remaining} left of {self.max_evals}")
-        batch = _Batch(self._transform.to_user(points), first_number=self.num_evals)
+        batch = _Batch(self._transform.forward(points), first_number=self.num_evals)
         try:
             with closing(self._dispatch(batch.block)) as blocks:
                 for block, values in blocks:
@@ -136,8 +136,8 @@ class Evaluator:
                     self._stop_if_hopeless(batch)
         finally:
             self._record(batch)
-        score = self._transform.free_score(batch.score, points) if self._has_score else None
-        return Evaluation(batch.log_prob + self._transform.log_volume(points), batch.failed, score)
+        score = self._transform.pull_back_score(points, batch.score) if self._has_score else None
+        return Evaluation(batch.log_prob + self._transform.log_det(points), batch.failed, score)
 
     def _stop_if_hopeless(self, batch: _Batch) -> None:
         """Turn a start at which nothing works into an error that shows the user's own."""

@@ -1,6 +1,7 @@
 r"""Bounded parameters as free ones: samplers move in :math:`\mathbb R^m`, users write in their own units.
 
-Every parameter x is a smooth function of one free number z (an angle of two), and the density that samplers see is
+Every parameter x is a smooth function of one free number z (an angle of two), and the density that samplers see is the
+user's, pulled back:
 
 .. math:: \log \tilde p(z) = \log p(x(z)) + \log \Big| \frac{dx}{dz} \Big|,
 
@@ -17,22 +18,23 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.special import expit, log_expit
 
-from steinbox.common.arrays import Array, Mask
+from steinbox.common.arrays import Array, Mask, RNGLike
+from steinbox.maps.bijection import Bijection
 
 
 class Parameter(Protocol):
-    """How one parameter follows from its free numbers, an (n, k) array."""
+    """How one parameter follows from its free numbers, an (n, k) array; see :mod:`steinbox.maps.bijection`."""
 
     @property
     def num_free(self) -> int:
         """The number k of free numbers."""
         ...
 
-    def to_user(self, z: Array) -> Array:
+    def forward(self, z: Array) -> Array:
         """The parameter, (n,); never a bound itself (an angle may be the lower one)."""
         ...
 
-    def to_free(self, x: Array, rng: np.random.Generator) -> Array:
+    def inverse(self, x: Array, rng: np.random.Generator) -> Array:
         """Free numbers, (n, k), that lead to the parameter."""
         ...
 
@@ -40,11 +42,11 @@ class Parameter(Protocol):
         """Derivatives of the parameter, (n, k)."""
         ...
 
-    def log_volume(self, z: Array) -> Array:
+    def log_det(self, z: Array) -> Array:
         """The last term of the density above, (n,)."""
         ...
 
-    def log_volume_slope(self, z: Array) -> Array:
+    def log_det_slope(self, z: Array) -> Array:
         """Its derivatives, (n, k)."""
         ...
 
@@ -59,19 +61,19 @@ class Free:
 
     num_free: int = 1
 
-    def to_user(self, z: Array) -> Array:
+    def forward(self, z: Array) -> Array:
         return z[:, 0]
 
-    def to_free(self, x: Array, rng: np.random.Generator) -> Array:
+    def inverse(self, x: Array, rng: np.random.Generator) -> Array:
         return x[:, None]
 
     def slope(self, z: Array) -> Array:
         return np.ones_like(z)
 
-    def log_volume(self, z: Array) -> Array:
+    def log_det(self, z: Array) -> Array:
         return np.zeros(len(z))
 
-    def log_volume_slope(self, z: Array) -> Array:
+    def log_det_slope(self, z: Array) -> Array:
         return np.zeros_like(z)
 
     def inside(self, x: Array) -> Mask:
@@ -86,21 +88,21 @@ class OneSided:
     sign: float
     num_free: int = 1
 
-    def to_user(self, z: Array) -> Array:
+    def forward(self, z: Array) -> Array:
         nearest = np.nextafter(self.bound, self.sign * np.inf)
         x = self.bound + self.sign * np.exp(np.clip(z[:, 0], None, 700))
         return np.maximum(x, nearest) if self.sign > 0 else np.minimum(x, nearest)
 
-    def to_free(self, x: Array, rng: np.random.Generator) -> Array:
+    def inverse(self, x: Array, rng: np.random.Generator) -> Array:
         return np.log(self.sign * (x - self.bound))[:, None]
 
     def slope(self, z: Array) -> Array:
         return np.asarray(self.sign * np.exp(np.clip(z, None, 700)))
 
-    def log_volume(self, z: Array) -> Array:
+    def log_det(self, z: Array) -> Array:
         return z[:, 0]
 
-    def log_volume_slope(self, z: Array) -> Array:
+    def log_det_slope(self, z: Array) -> Array:
         return np.ones_like(z)
 
     def inside(self, x: Array) -> Mask:
@@ -115,20 +117,20 @@ class Between:
     high: float
     num_free: int = 1
 
-    def to_user(self, z: Array) -> Array:
+    def forward(self, z: Array) -> Array:
         x = expit(-z[:, 0]) * self.low + expit(z[:, 0]) * self.high  # exact near a bound that is zero
         return np.clip(x, np.nextafter(self.low, np.inf), np.nextafter(self.high, -np.inf))
 
-    def to_free(self, x: Array, rng: np.random.Generator) -> Array:
+    def inverse(self, x: Array, rng: np.random.Generator) -> Array:
         return np.asarray(np.log(x - self.low) - np.log(self.high - x))[:, None]
 
     def slope(self, z: Array) -> Array:
         return np.asarray((self.high - self.low) * expit(z) * expit(-z))
 
-    def log_volume(self, z: Array) -> Array:
+    def log_det(self, z: Array) -> Array:
         return np.asarray(np.log(self.high - self.low) + log_expit(z[:, 0]) + log_expit(-z[:, 0]))
 
-    def log_volume_slope(self, z: Array) -> Array:
+    def log_det_slope(self, z: Array) -> Array:
         return np.asarray(expit(-z) - expit(z))
 
     def inside(self, x: Array) -> Mask:
@@ -153,12 +155,12 @@ class Periodic:
         """Two: a point of the plane, whose direction is the angle."""
         return 2
 
-    def to_user(self, z: Array) -> Array:
+    def forward(self, z: Array) -> Array:
         turn = np.arctan2(z[:, 1], z[:, 0]) / (2 * np.pi)
         x = self.low + (self.high - self.low) * (turn % 1.0)
         return np.clip(x, self.low, np.nextafter(self.high, -np.inf))
 
-    def to_free(self, x: Array, rng: np.random.Generator) -> Array:
+    def inverse(self, x: Array, rng: np.random.Generator) -> Array:
         angle = 2 * np.pi * (x - self.low) / (self.high - self.low)
         radius = np.sqrt(2 * rng.standard_exponential(len(x)))
         return np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
@@ -167,20 +169,20 @@ class Periodic:
         unit = (self.high - self.low) / (2 * np.pi)
         return np.asarray(unit * np.column_stack([-z[:, 1], z[:, 0]]) / (z**2).sum(axis=1, keepdims=True))
 
-    def log_volume(self, z: Array) -> Array:
+    def log_det(self, z: Array) -> Array:
         return np.asarray(np.log((self.high - self.low) / (2 * np.pi)) - 0.5 * (z**2).sum(axis=1))
 
-    def log_volume_slope(self, z: Array) -> Array:
+    def log_det_slope(self, z: Array) -> Array:
         return np.negative(z)
 
     def inside(self, x: Array) -> Mask:
         return np.isfinite(x)  # any angle is one
 
-    def wrapped(self, x: Array) -> Array:
+    def wrap(self, x: Array) -> Array:
         """The same angles, from low to high."""
         return np.asarray(self.low + (x - self.low) % (self.high - self.low))
 
-    def unwrapped(self, x: Array, weights: Array) -> Array:
+    def unwrap(self, x: Array, weights: Array) -> Array:
         """The same angles, each within half a turn of their mean direction."""
         turn = self.high - self.low
         direction = np.angle(weights @ np.exp(2j * np.pi * (x - self.low) / turn))
@@ -188,88 +190,69 @@ class Periodic:
         return np.asarray(mean + (x - mean + turn / 2) % turn - turn / 2)
 
 
-class Transform(Protocol):
-    """The way between free points, where samplers move, and the user's."""
-
-    def to_user(self, z: Array) -> Array:
-        """The user's parameters at free points."""
-        ...
-
-    def to_free(self, x: Array, rng: np.random.Generator) -> Array:
-        """Free points that lead to the user's."""
-        ...
-
-    def log_volume(self, z: Array) -> Array:
-        """What is added to the user's log-density, (n,)."""
-        ...
-
-    def free_score(self, score: Array, z: Array) -> Array:
-        """The score at free points, from that of the user's parameters."""
-        ...
-
-
 @dataclass(frozen=True)
-class Identity:
-    """No bounds at all."""
+class Bounds(Bijection):
+    """The parameters side by side: ``forward`` leads from free points, (n, m), to the user's, (n, d).
 
-    def to_user(self, z: Array) -> Array:
-        return z
+    It is a bijection unless a parameter is an angle, which follows from two free numbers and not from their radius.
+    Then ``forward(inverse(x, rng))`` is still x, but ``inverse`` draws the radius with ``rng``, and ``log_det`` holds
+    the logarithm of the radius's density too, so that free points have the right density all the same.
 
-    def to_free(self, x: Array, rng: np.random.Generator) -> Array:
-        return x
-
-    def log_volume(self, z: Array) -> Array:
-        return np.zeros(len(z))
-
-    def free_score(self, score: Array, z: Array) -> Array:
-        return score
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """The parameters side by side; free points are (n, m), the user's (n, d)."""
+    Examples
+    --------
+    >>> import numpy as np
+    >>> bounds = Bounds((Between(0.0, 1.0), OneSided(5.0, 1.0)))
+    >>> bounds.forward(np.array([[0.0, 0.0]])), bounds.inverse(np.array([[0.5, 6.0]]))
+    (array([[0.5, 6. ]]), array([[0., 0.]]))
+    """
 
     parameters: tuple[Parameter, ...]
 
-    def to_user(self, z: Array) -> Array:
+    @property
+    def num_free(self) -> int:
+        """The number m of free numbers."""
+        return sum(parameter.num_free for parameter in self.parameters)
+
+    def forward(self, points: Array) -> Array:
         """The user's parameters at free points."""
-        return np.column_stack([parameter.to_user(part) for parameter, part in self._parts(z)])
+        return np.column_stack([parameter.forward(part) for parameter, part in self._parts(points)])
 
-    def to_free(self, x: Array, rng: np.random.Generator) -> Array:
-        """Free points that lead to the user's."""
-        return np.column_stack([each.to_free(x[:, k], rng) for k, each in enumerate(self.parameters)])
+    def inverse(self, images: Array, rng: RNGLike = None) -> Array:
+        """Free points that lead to the user's; ``rng`` draws the radii of angles."""
+        rng = np.random.default_rng(rng)
+        return np.column_stack([each.inverse(images[:, k], rng) for k, each in enumerate(self.parameters)])
 
-    def log_volume(self, z: Array) -> Array:
+    def log_det(self, points: Array) -> Array:
         """What is added to the user's log-density, (n,)."""
-        return np.asarray(sum(parameter.log_volume(part) for parameter, part in self._parts(z)))
+        return np.asarray(sum(parameter.log_det(part) for parameter, part in self._parts(points)))
 
-    def free_score(self, score: Array, z: Array) -> Array:
+    def pull_back_score(self, points: Array, score: Array) -> Array:
         """The score at free points, from that of the user's parameters."""
         return np.column_stack(
             [
-                score[:, k, None] * parameter.slope(part) + parameter.log_volume_slope(part)
-                for k, (parameter, part) in enumerate(self._parts(z))
+                score[:, k, None] * parameter.slope(part) + parameter.log_det_slope(part)
+                for k, (parameter, part) in enumerate(self._parts(points))
             ]
         )
 
-    def inside(self, x: Array) -> Mask:
-        """Which points are possible."""
-        return np.asarray(np.all([each.inside(x[:, k]) for k, each in enumerate(self.parameters)], axis=0))
+    def inside(self, images: Array) -> Mask:
+        """Which of the user's points are possible."""
+        return np.asarray(np.all([each.inside(images[:, k]) for k, each in enumerate(self.parameters)], axis=0))
 
-    def unwrapped(self, x: Array, weights: Array) -> Array:
+    def unwrap(self, x: Array, weights: Array) -> Array:
         """The points with every angle within half a turn of its mean direction."""
         columns = [
-            each.unwrapped(x[:, k], weights) if isinstance(each, Periodic) else x[:, k]
+            each.unwrap(x[:, k], weights) if isinstance(each, Periodic) else x[:, k]
             for k, each in enumerate(self.parameters)
         ]
         return np.column_stack(columns)
 
-    def wrapped(self, x: Array) -> Array:
+    def wrap(self, x: Array) -> Array:
         """Points, or one point, with every angle from low to high."""
         result = x.copy()
         for k, each in enumerate(self.parameters):
             if isinstance(each, Periodic):
-                result[..., k] = each.wrapped(x[..., k])
+                result[..., k] = each.wrap(x[..., k])
         return result
 
     def to_json(self) -> list[Any]:

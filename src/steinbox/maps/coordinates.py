@@ -13,40 +13,49 @@ from typing import Protocol
 import numpy as np
 
 from steinbox.common.arrays import Array
+from steinbox.maps.bijection import Bijection
 from steinbox.numerics.scales import positive_std
 
-_SIMILAR_UNITS = 1e4
+_MAX_SCALE_RATIO = 1e4  # of the largest standard deviation to the smallest: units are similar
 
 
 @dataclass(frozen=True, eq=False)
-class Affine:
-    """The map between the user's x and z; ``root`` is R, ``inverse`` its inverse."""
+class Affine(Bijection):
+    """The map from the user's x to z; ``root`` is R."""
 
-    centre: Array
+    center: Array
     root: Array
-    inverse: Array
+    inverse_root: Array
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, points: Array) -> Array:
         """From x to z."""
-        return np.asarray((x - self.centre) @ self.inverse.T)
+        return np.asarray((points - self.center) @ self.inverse_root.T)
 
-    def displace(self, x: Array, step: Array) -> Array:
-        """Where the step, taken in z, leads in x."""
-        return np.asarray(x + step @ self.root.T)
+    def inverse(self, images: Array) -> Array:
+        """From z to x."""
+        return self.displace(self.center, images)
 
-    def score_forward(self, score: Array) -> Array:
+    def log_det(self, points: Array) -> Array:
+        r""":math:`-\log |\det R|`, everywhere."""
+        return np.full(len(points), np.linalg.slogdet(self.inverse_root)[1])
+
+    def pull_back_score(self, points: Array, score: Array) -> Array:
+        r"""The gradient with respect to x of a function with this gradient with respect to z, :math:`R^{-\top} s`."""
+        return np.asarray(score @ self.inverse_root)
+
+    def push_score(self, score: Array) -> Array:
         r"""The gradient with respect to z of a function with this gradient with respect to x, :math:`R^\top s`."""
         return np.asarray(score @ self.root)
 
-    def score_back(self, score: Array) -> Array:
-        r"""The gradient with respect to x of a function with this gradient with respect to z, :math:`R^{-\top} s`."""
-        return np.asarray(score @ self.inverse)
+    def displace(self, points: Array, step: Array) -> Array:
+        """Where the step, taken in z, leads in x."""
+        return np.asarray(points + step @ self.root.T)
 
 
 class Coordinates(Protocol):
     """How to choose z from the current particles."""
 
-    def fit(self, x: Array) -> Affine:
+    def fit(self, points: Array) -> Affine:
         """The map for these particles."""
         ...
 
@@ -55,18 +64,18 @@ class Coordinates(Protocol):
 class Plain:
     """The user's own coordinates, as in the paper."""
 
-    def fit(self, x: Array) -> Affine:
-        identity = np.eye(x.shape[1])
-        return Affine(np.zeros(x.shape[1]), identity, identity)
+    def fit(self, points: Array) -> Affine:
+        identity = np.eye(points.shape[1])
+        return Affine(np.zeros(points.shape[1]), identity, identity)
 
 
 @dataclass(frozen=True)
 class Standardized:
     """Each coordinate divided by the particles' standard deviation."""
 
-    def fit(self, x: Array) -> Affine:
-        scales = positive_std(x)
-        return Affine(x.mean(axis=0), np.diag(scales), np.diag(1 / scales))
+    def fit(self, points: Array) -> Affine:
+        scales = positive_std(points)
+        return Affine(points.mean(axis=0), np.diag(scales), np.diag(1 / scales))
 
 
 @dataclass(frozen=True)
@@ -85,15 +94,15 @@ class Whitened:
            [0., 1.]])
     """
 
-    def fit(self, x: Array) -> Affine:
-        num_points, dimension = x.shape
-        centre, scales = x.mean(axis=0), positive_std(x)
+    def fit(self, points: Array) -> Affine:
+        num_points, dimension = points.shape
+        center, scales = points.mean(axis=0), positive_std(points)
         shrinkage = dimension / (dimension + num_points)
-        covariance = np.cov(x, rowvar=False, bias=True).reshape(dimension, dimension)
+        covariance = np.cov(points, rowvar=False, bias=True).reshape(dimension, dimension)
         covariance = (1 - shrinkage) * covariance + shrinkage * np.diag(scales**2)
         # Units so different that eigenvalues drown in rounding: of the correlation matrix then. Any root will do.
-        units = scales if scales.max() > _SIMILAR_UNITS * scales.min() else np.ones(dimension)
+        units = scales if scales.max() > _MAX_SCALE_RATIO * scales.min() else np.ones(dimension)
         eigenvalues, vectors = np.linalg.eigh(covariance / np.outer(units, units))
         roots = np.sqrt(np.maximum(eigenvalues, 1e-12 * eigenvalues[-1]))
         root, inverse = (vectors * roots) @ vectors.T, (vectors / roots) @ vectors.T
-        return Affine(centre, units[:, None] * root, inverse / units)
+        return Affine(center, units[:, None] * root, inverse / units)

@@ -7,31 +7,43 @@ from dataclasses import dataclass
 import numpy as np
 
 from steinbox.common.arrays import Array
+from steinbox.maps.bijection import Bijection
 from steinbox.maps.triangular import TriangularMap
 
 
 @dataclass(frozen=True, eq=False)
-class RotatedMap:
+class RotatedMap(Bijection):
     r"""A triangular map of the coordinates :math:`(x - c)^\top A`, the columns of A being the axes."""
 
-    centre: Array
+    center: Array
     axes: Array
-    warp: TriangularMap
+    triangular: TriangularMap
 
     @property
     def is_curved(self) -> bool:
         """Whether it is more than an affine map."""
-        return self.warp.is_curved
+        return self.triangular.is_curved
 
-    def forward(self, x: Array) -> tuple[Array, Array]:
-        """The white points, (n, d), and the log-volume of the map at each, (n,)."""
-        u, log_volume = self.warp.forward((x - self.centre) @ self.axes)
-        return u, log_volume + np.linalg.slogdet(self.axes)[1]
+    def forward(self, points: Array) -> Array:
+        """The white points."""
+        return self.triangular.forward(self._along_axes(points))
 
-    def backward(self, u: Array) -> Array:
-        """The points that are mapped to ``u``."""
-        return np.asarray(self.centre + np.linalg.solve(self.axes.T, self.warp.backward(u).T).T)
+    def inverse(self, images: Array) -> Array:
+        """The points whose white points these are."""
+        return np.asarray(self.center + np.linalg.solve(self.axes.T, self.triangular.inverse(images).T).T)
 
-    def score(self, x: Array, score_u: Array) -> Array:
-        """The score of the density at ``x`` whose white points have the score ``score_u``."""
-        return np.asarray(self.warp.score((x - self.centre) @ self.axes, score_u) @ self.axes.T)
+    def log_det(self, points: Array) -> Array:
+        """That of the triangular map, and of the axes."""
+        return self.forward_and_log_det(points)[1]
+
+    def forward_and_log_det(self, points: Array) -> tuple[Array, Array]:
+        """The white points, (n, d), and the logarithm of the map's determinant at each, (n,)."""
+        images, log_det = self.triangular.forward_and_log_det(self._along_axes(points))
+        return images, log_det + np.linalg.slogdet(self.axes)[1]
+
+    def pull_back_score(self, points: Array, score: Array) -> Array:
+        """The score at the points of the density whose score at their white points is given."""
+        return np.asarray(self.triangular.pull_back_score(self._along_axes(points), score) @ self.axes.T)
+
+    def _along_axes(self, points: Array) -> Array:
+        return np.asarray((points - self.center) @ self.axes)

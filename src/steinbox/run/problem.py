@@ -11,7 +11,8 @@ from steinbox.common.checks import whole_number
 from steinbox.densities.bounded import FreeInitial, Uniform
 from steinbox.densities.initial import Initial, as_initial, fit_initial, path_start
 from steinbox.evaluation import Archive
-from steinbox.maps.bounds import Bounds, Identity, Transform
+from steinbox.maps.bijection import Bijection
+from steinbox.maps.bounds import Bounds
 from steinbox.samplers.base import Sample
 
 DEFAULT_PARTICLES = 200
@@ -47,22 +48,23 @@ def known(archive: Archive, bounds: Bounds | None, dimension: int) -> tuple[Arra
     """An archive's points and log-densities, as samplers see them; what is beyond the bounds is left out."""
     if not isinstance(archive, Archive) or archive.points.shape[1] != dimension:
         raise ValueError(f"expected an archive of points in {dimension} dimensions, got {archive!r}")
-    transform = Identity() if bounds is None else bounds
-    inside = np.isfinite(archive.points).all(axis=1) if bounds is None else bounds.inside(archive.points)
-    points = transform.to_free(archive.points[inside], np.random.default_rng(0))
-    log_prob = archive.log_prob[inside] + transform.log_volume(points)
+    points, log_prob = archive.points, archive.log_prob
+    if bounds is not None:
+        inside = bounds.inside(points)
+        points = bounds.inverse(points[inside], rng=0)
+        log_prob = log_prob[inside] + bounds.log_det(points)
     usable = np.isfinite(points).all(axis=1) & ~np.isnan(log_prob) & (log_prob < np.inf)
     return points[usable], log_prob[usable]
 
 
-def in_user_units(draws: Sample, transform: Transform) -> Sample:
+def in_user_units(draws: Sample, transform: Bijection) -> Sample:
     """The user's parameters and log-density, from free particles and theirs."""
     pool = draws.pool
     if pool is not None:
-        log_prob = pool.log_prob - transform.log_volume(pool.points)
-        pool = replace(pool, points=transform.to_user(pool.points), log_prob=log_prob)
-    log_prob = draws.log_prob - transform.log_volume(draws.particles)
-    return Sample(transform.to_user(draws.particles), draws.weights, log_prob, pool)
+        log_prob = pool.log_prob - transform.log_det(pool.points)
+        pool = replace(pool, points=transform.forward(pool.points), log_prob=log_prob)
+    log_prob = draws.log_prob - transform.log_det(draws.particles)
+    return Sample(transform.forward(draws.particles), draws.weights, log_prob, pool)
 
 
 def _free_particles(particles: Array, bounds: Bounds, rng: np.random.Generator) -> Array:
@@ -74,4 +76,4 @@ def _free_particles(particles: Array, bounds: Bounds, rng: np.random.Generator) 
             f"expected particles inside the bounds; {outside.size} rows of `initial` are not, the first is row {row}: "
             f"{particles[row].tolist()}"
         )
-    return bounds.to_free(particles, rng)
+    return bounds.inverse(particles, rng)

@@ -116,10 +116,10 @@ class Result:
     @property
     def _unwrapped(self) -> Array:
         """The particles with every angle within half a turn of its mean direction."""
-        return self.particles if self.bounds is None else self.bounds.unwrapped(self.particles, self.weights)
+        return self.particles if self.bounds is None else self.bounds.unwrap(self.particles, self.weights)
 
     def _wrapped(self, x: Array) -> Array:
-        return x if self.bounds is None else self.bounds.wrapped(x)
+        return x if self.bounds is None else self.bounds.wrap(x)
 
     def diagnostics(self) -> Diagnostics:
         """How good the particles are, judged from their log-densities alone: no evaluation is paid. Print it.
@@ -133,8 +133,8 @@ class Result:
 
         if self.bounds is None:
             return diagnose(self.particles, self.log_prob, self.weights, self.seed)
-        free = self.bounds.to_free(self.particles, np.random.default_rng(self.seed))
-        return diagnose(free, self.log_prob + self.bounds.log_volume(free), self.weights, self.seed)
+        free = self.bounds.inverse(self.particles, rng=self.seed)
+        return diagnose(free, self.log_prob + self.bounds.log_det(free), self.weights, self.seed)
 
     def save(self, path: str | Path) -> Path:
         """Write everything to one ``.npz`` file of arrays and text (no pickle); returns the path.

@@ -148,7 +148,7 @@ class _AnnealedImportance(AnnealedFixedLength, ABC):
     def _mean(self, state: AISState, points: Array, score: Array, coordinates: Affine) -> Array:
         """Where the Langevin step leads on average, in the coordinates of the resting half."""
         step = np.exp(state.log_step) * _first_step(points.shape[1])
-        gradient = coordinates.score_forward(self.drift(state, points, score))
+        gradient = coordinates.push_score(self.drift(state, points, score))
         length = np.linalg.norm(gradient, axis=1, keepdims=True)
         bounded = gradient * np.minimum(1.0, 2 * np.sqrt(points.shape[1]) / np.maximum(length, 1e-300))
         return np.asarray(coordinates.forward(points) + 0.5 * step**2 * bounded)

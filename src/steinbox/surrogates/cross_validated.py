@@ -67,7 +67,7 @@ class _PackJudge(ABC):
         log_prob, slope = np.empty(len(points)), np.empty_like(points)
         for pack in (slice(start, None, num_packs) for start in range(num_packs)):
             log_prob[pack], slope[pack] = self._verdict(_Fit(z[pack], log_target[pack], bandwidth, self.nugget))
-        return log_prob, coordinates.score_back(slope)
+        return log_prob, coordinates.pull_back_score(points, slope)
 
     def _best_bandwidth(self, z: Array, log_target: Array) -> float:
         bandwidths = [float(2 * scale * z.shape[1]) for scale in np.atleast_1d(self.length_scales)]

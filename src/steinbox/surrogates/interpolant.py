@@ -114,7 +114,7 @@ class InterpolantSurrogate:
         z = self.coordinates.forward(x)
         values, slopes = kernel_expansion(z, self.centres, self.coefficients, self.kernel, self.bandwidth)
         slopes = slopes + self.trend[1:-1] + 2 * self.trend[-1] * z
-        return values + trend_features(z) @ self.trend, self.coordinates.score_back(slopes)
+        return values + trend_features(z) @ self.trend, self.coordinates.pull_back_score(x, slopes)
 
 
 def trend_features(z: Array) -> Array:

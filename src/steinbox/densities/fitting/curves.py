@@ -89,7 +89,7 @@ def _maximised(
         weights = sample.weights[mine] * responsibilities[mine, k]
         part = WeightedPoints(sample.points[mine], weights / weights.sum(), float(shares[k] * sample.size))
         warp = fit_triangular_map(part, curved=True, pseudo=pseudo)
-        white = WeightedPoints(warp.forward(part.points)[0], part.weights, part.size)
+        white = WeightedPoints(warp.forward(part.points), part.weights, part.size)
         warps.append(warp)
         components.append(fit_mixture(white, 1, rng).components[0])
     return WarpedMixture(tuple(warps), GaussianMixture(components, shares[kept]))

@@ -148,7 +148,7 @@ def fit_behind(
     rng: np.random.Generator,
 ) -> WarpedMixture:
     """A mixture behind this map, fitted from these responsibilities."""
-    white = WeightedPoints(warp.forward(sample.points)[0], sample.weights, sample.size)
+    white = WeightedPoints(warp.forward(sample.points), sample.weights, sample.size)
     return WarpedMixture((warp,), kind.fit(white, rng, start))
 
 

@@ -78,7 +78,7 @@ def add_component(previous: Fitted, sample: WeightedPoints, share: float, rng: n
     """The same mixture with one more component, fitted to the sample, that has this share of the mass."""
     density, is_curves = previous.density, isinstance(previous.shape.kind, Curves)
     warp = fit_triangular_map(sample, curved=False) if is_curves else density.warps[0]
-    white = WeightedPoints(warp.forward(sample.points)[0], sample.weights, sample.size)
+    white = WeightedPoints(warp.forward(sample.points), sample.weights, sample.size)
     components = [*density.mixture.components, *fit_mixture(white, 1, rng).components]
     share = float(np.clip(share, 1e-6, 1 - 1e-6))
     mixture = GaussianMixture(components, np.append((1 - share) * density.mixture.weights, share))
@@ -156,7 +156,7 @@ def _doubled(previous: WarpedMixture, points: Array) -> Array:
     mixture = previous.mixture
     narrow = [Gaussian(each.mean, cov=0.2 * each.cov) for each in mixture.components]
     doubled = GaussianMixture([*mixture.components, *narrow], np.concatenate([mixture.weights, mixture.weights]))
-    return doubled.responsibilities(previous.warps[0].forward(points)[0])
+    return doubled.responsibilities(previous.warps[0].forward(points))
 
 
 def _curves(sample: WeightedPoints, best: Fitted, previous: Fitted | None) -> Iterator[Fitted]:

@@ -39,36 +39,36 @@ def fit_rotated_map(sample: WeightedPoints, *, pseudo: float = 0.5) -> RotatedMa
     >>> turn = np.array([[0.8, 0.6], [-0.6, 0.8]])
     >>> points = Banana().sample(1000, np.random.default_rng(0)) @ turn.T
     >>> warp = fit_rotated_map(WeightedPoints(points, np.full(1000, 1e-3), 1000))
-    >>> u, log_volume = warp.forward(points)  # the volume of the banana is 2 times 1/2
-    >>> bool(warp.is_curved), np.allclose(np.cov(u.T), np.eye(2), atol=0.02), bool(abs(log_volume.mean()) < 0.02)
+    >>> u, log_det = warp.forward_and_log_det(points)  # the banana's widths are 2 and 1/2
+    >>> bool(warp.is_curved), np.allclose(np.cov(u.T), np.eye(2), atol=0.02), bool(abs(log_det.mean()) < 0.02)
     (True, True, True)
     """
     dimension = sample.points.shape[1]
     num_products = dimension * (dimension + 1) // 2
     if dimension == 1 or sample.size < _ENOUGH * num_products:
         return None
-    centre = sample.weights @ sample.points
-    centred = sample.points - centre
-    covariance = np.cov(centred.T, aweights=sample.weights, ddof=0)
+    center = sample.weights @ sample.points
+    centerd = sample.points - center
+    covariance = np.cov(centerd.T, aweights=sample.weights, ddof=0)
     scales = np.maximum(np.sqrt(np.diag(covariance)), 1e-300)
     if np.linalg.eigvalsh(covariance / np.outer(scales, scales))[0] < _FLAT:
         return None
     white = np.linalg.inv(np.linalg.cholesky(covariance)).T
-    variances, directions = _unexplained(centred @ white, _products(centred @ white), sample)
+    variances, directions = _unexplained(centerd @ white, _products(centerd @ white), sample)
     if variances[-1] > _EXPLAINED * (1 - num_products / sample.size):
         return None
     num_explaining = 1 + int(np.argmax(np.log(variances[:-1] / np.maximum(variances[1:], 1e-12))))
     axes = white @ directions
     for _ in range(_NUM_STEPS):
-        axes = _corrected(axes, white, centred, num_explaining, sample)
-    turned = WeightedPoints(centred @ axes, sample.weights, sample.size)
-    return RotatedMap(centre, axes, fit_triangular_map(turned, curved=True, pseudo=pseudo, order=np.arange(dimension)))
+        axes = _corrected(axes, white, centerd, num_explaining, sample)
+    turned = WeightedPoints(centerd @ axes, sample.weights, sample.size)
+    return RotatedMap(center, axes, fit_triangular_map(turned, curved=True, pseudo=pseudo, order=np.arange(dimension)))
 
 
-def _corrected(axes: Array, white: Array, centred: Array, num_explaining: int, sample: WeightedPoints) -> Array:
+def _corrected(axes: Array, white: Array, centerd: Array, num_explaining: int, sample: WeightedPoints) -> Array:
     """The axes after a Gauss-Newton step: those of s turned by E, then those of r found anew given products of s."""
     explaining, explained = axes[:, :num_explaining], axes[:, num_explaining:]
-    s, r = centred @ explaining, centred @ explained
+    s, r = centerd @ explaining, centerd @ explained
     squares = _products(s)
     mixed = (s[:, :, None] * r[:, None, :]).reshape(len(s), -1)
     slopes = _slopes(np.column_stack([s, squares, mixed]), r, sample)
@@ -80,7 +80,7 @@ def _corrected(axes: Array, white: Array, centred: Array, num_explaining: int, s
     wanted = crossed.transpose(2, 0, 1).reshape(-1, r.shape[1])
     turn = np.linalg.lstsq(2 * quadratics.reshape(-1, num_explaining), wanted, rcond=None)[0]
     explaining = explaining + explained @ turn.T
-    directions = _unexplained(centred @ white, _products(centred @ explaining), sample)[1]
+    directions = _unexplained(centerd @ white, _products(centerd @ explaining), sample)[1]
     return np.column_stack([explaining, (white @ directions)[:, num_explaining:]])
 
 
@@ -90,12 +90,12 @@ def _products(z: Array) -> Array:
 
 
 def _slopes(features: Array, values: Array, sample: WeightedPoints) -> Array:
-    """Weighted least squares of centred values on features, with a little ridge."""
-    centred = features - sample.weights @ features
-    scale = np.sqrt(sample.weights @ centred**2) + 1e-12
-    centred /= scale
-    weighted = (centred * sample.weights[:, None]).T
-    moments = weighted @ centred + 0.5 / sample.size * np.eye(len(weighted))
+    """Weighted least squares of centerd values on features, with a little ridge."""
+    centerd = features - sample.weights @ features
+    scale = np.sqrt(sample.weights @ centerd**2) + 1e-12
+    centerd /= scale
+    weighted = (centerd * sample.weights[:, None]).T
+    moments = weighted @ centerd + 0.5 / sample.size * np.eye(len(weighted))
     return np.asarray(np.linalg.solve(moments, weighted @ values) / scale[:, None])
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from steinbox.common.arrays import Array, IntegerArray
 from steinbox.densities.fitting.weighted_points import WeightedPoints
-from steinbox.maps.triangular import TriangularMap, multiplied, scale_features
+from steinbox.maps.triangular import TriangularMap, multiply_pairs, scale_features
 
 _BEYOND = 0.3  # how far beyond the points the map is curved: of their range, and in log-scale
 _NUM_SWEEPS = 5
@@ -31,14 +31,14 @@ def fit_triangular_map(
     >>> from steinbox.targets import Banana
     >>> points = Banana().sample(1000, np.random.default_rng(0))
     >>> warp = fit_triangular_map(WeightedPoints(points, np.full(1000, 1e-3), 1000), curved=True)
-    >>> u, _ = warp.forward(points)
-    >>> np.allclose(np.cov(u.T), np.eye(2), atol=0.02), np.allclose(warp.backward(u), points)
+    >>> u = warp.forward(points)
+    >>> np.allclose(np.cov(u.T), np.eye(2), atol=0.02), np.allclose(warp.inverse(u), points)
     (True, True)
     """
     points, weights = sample.points, sample.weights
-    centre = weights @ points
-    scale = np.sqrt(weights @ (points - centre) ** 2) + 1e-300
-    z = (points - centre) / scale
+    center = weights @ points
+    scale = np.sqrt(weights @ (points - center) ** 2) + 1e-300
+    z = (points - center) / scale
     if order is None:
         order = _order(z, weights, sample.size) if curved else np.arange(z.shape[1])
     z = z[:, order]
@@ -47,7 +47,7 @@ def fit_triangular_map(
     if curved:
         products = _Products.of(z, regression)
         fits += [_curved(z, k, products, regression) for k in range(1, z.shape[1])]
-    return _assembled(fits, z, order, centre, scale)
+    return _assembled(fits, z, order, center, scale)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ class _Conditional:
     drivers: list[int]
 
 
-def _assembled(fits: list[_Conditional], z: Array, order: IntegerArray, centre: Array, scale: Array) -> TriangularMap:
+def _assembled(fits: list[_Conditional], z: Array, order: IntegerArray, center: Array, scale: Array) -> TriangularMap:
     dimension = len(fits)
     pairs = np.array(sorted({pair for fit in fits for pair in fit.pairs}), dtype=np.int64).reshape(-1, 2)
     rows = {tuple(pair): row for row, pair in enumerate(pairs.tolist())}
@@ -79,12 +79,12 @@ def _assembled(fits: list[_Conditional], z: Array, order: IntegerArray, centre: 
     seen = scale_features(z) @ log_scales
     narrowest, widest = seen.min(axis=0) - _BEYOND, seen.max(axis=0) + _BEYOND
     return TriangularMap(
-        order, centre, scale, low - margin, high + margin, pairs, linear, products, log_scales, narrowest, widest
+        order, center, scale, low - margin, high + margin, pairs, linear, products, log_scales, narrowest, widest
     )
 
 
 def _straight(z: Array, regression: _Regression) -> list[_Conditional]:
-    """Means that are linear, and one variance each: all regressions of centred points at once, by one factorisation."""
+    """Means that are linear, and one variance each: all regressions of centerd points at once, by one factorisation."""
     moments = (z * regression.weights[:, None]).T @ z
     root = np.linalg.cholesky(moments + regression.pseudo / regression.size * np.eye(len(moments)))
     residuals = np.linalg.inv(root / np.diag(root))  # in its k-th row, a one and the negative slopes
@@ -123,7 +123,7 @@ def _curved(z: Array, k: int, products: _Products, regression: _Regression) -> _
 
 @dataclass(frozen=True, eq=False)
 class _Products:
-    """Pairs of coordinates multiplied, and the same bounded as :meth:`_Regression.speaking` wants them.
+    """Pairs of coordinates multiply_pairs, and the same bounded as :meth:`_Regression.speaking` wants them.
 
     Pairs are in the order of the later coordinate, so that those before any coordinate come first, and all is computed
     once.
@@ -137,7 +137,7 @@ class _Products:
     def of(cls, z: Array, regression: _Regression) -> _Products:
         """Of all but the last coordinate, which explains no other."""
         pairs = [(first, second) for second in range(z.shape[1] - 1) for first in range(second + 1)]
-        values = multiplied(z, np.array(pairs, dtype=np.int64).reshape(-1, 2))
+        values = multiply_pairs(z, np.array(pairs, dtype=np.int64).reshape(-1, 2))
         return cls(pairs, values, regression.bounded(values))
 
     def before(self, k: int) -> _Products:
@@ -195,8 +195,8 @@ class _Regression:
         bounded = self.bounded(candidates) if bounded is None else bounded
         squares = bounded**2
         threshold = np.sqrt(2 * np.log(max(candidates.shape[1] * self.num_coordinates, 3)))
-        centred = response - self.weights @ response
-        residual = centred
+        centerd = response - self.weights @ response
+        residual = centerd
         while len(found) < self.size / 10:
             rest = self.bounded(residual[:, None])[:, 0]
             spread = np.sqrt((self.weights * rest**2) @ squares) + 1e-300
@@ -205,17 +205,17 @@ class _Regression:
             if signal.max() < threshold:
                 break
             found.append(int(np.argmax(signal)))
-            columns = np.column_stack([np.ones(len(centred)), candidates[:, found]])
-            residual = centred - columns @ self.fit(columns, centred)
+            columns = np.column_stack([np.ones(len(centerd)), candidates[:, found]])
+            residual = centerd - columns @ self.fit(columns, centerd)
         return found
 
     def bounded(self, values: Array) -> Array:
-        """Columns centred, cut off at a standard deviation, and centred again."""
-        centred = values - self.weights @ values
-        spread = np.sqrt(self.weights @ centred**2)
-        np.clip(centred, -spread, spread, out=centred)
-        centred -= self.weights @ centred
-        return centred
+        """Columns centerd, cut off at a standard deviation, and centerd again."""
+        centerd = values - self.weights @ values
+        spread = np.sqrt(self.weights @ centerd**2)
+        np.clip(centerd, -spread, spread, out=centerd)
+        centerd -= self.weights @ centerd
+        return centerd
 
 
 # -- the order of the coordinates --------------------------------------------------------------------------------------

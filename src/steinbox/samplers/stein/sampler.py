@@ -186,7 +186,7 @@ class SteinSampler(ABC):
         coordinates = self.coordinates.fit(points)
         z = coordinates.forward(points)
         bandwidth = as_rule(self.bandwidth)(z)
-        score = coordinates.score_forward(force.score)
+        score = coordinates.push_score(force.score)
         direction = stein_direction(z, score, weights, self.kernel, bandwidth, force.repulsion)
         step, optimizer = self.optimizer.step(direction, state.optimizer, progress)
         movement = float(np.sqrt(np.mean(step**2)))
