@@ -46,7 +46,7 @@ SMALL_TASKS = {"black_box_weights": lambda x: sb.black_box_weights(x, TARGET.log
 TASKS = {
     "ksd": lambda x: sb.ksd(x, TARGET.score),
     "ksd, IMQ kernel": lambda x: sb.ksd(x, TARGET.score, kernel=sb.kernels.IMQ()),
-    "gf_ksd, Gaussian surrogate": lambda x: sb.gf_ksd(x, TARGET.log_prob, SURROGATE),
+    "gf_ksd, Gaussian surrogate": lambda x: sb.gf_ksd(x, TARGET.log_prob, surrogate=SURROGATE),
     "gf_ksd, default surrogate": lambda x: sb.gf_ksd(x, TARGET.log_prob),
     "mmd": lambda x: sb.mmd(x, TARGET.sample(len(x), np.random.default_rng(1))),
 }

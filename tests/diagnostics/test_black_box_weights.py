@@ -104,11 +104,11 @@ def test_points_outside_the_support_get_no_weight(rng):
 def test_the_discrepancy_is_the_one_that_the_tools_measure(rng):
     x = rng.normal(0.3, 1.5, size=(60, 2))
     best = sb.black_box_weights(x, TARGET.log_prob)
-    measured = sb.gf_ksd(x, TARGET.log_prob, sb.surrogates.PassThrough(), weights=best.weights)
+    measured = sb.gf_ksd(x, TARGET.log_prob, surrogate=sb.surrogates.PassThrough(), weights=best.weights)
     assert best.discrepancy == pytest.approx(float(measured), rel=1e-6)
     surrogate = sb.Gaussian([0.1, 0.0], std=1.2)
     best = sb.black_box_weights(x, TARGET.log_prob, surrogate=surrogate)
-    measured = sb.gf_ksd(x, TARGET.log_prob, surrogate, weights=best.weights)
+    measured = sb.gf_ksd(x, TARGET.log_prob, surrogate=surrogate, weights=best.weights)
     assert best.discrepancy == pytest.approx(float(measured), rel=1e-6)
 
 

@@ -28,14 +28,16 @@ def test_it_is_the_tools_asked_together(result, rng):
     assert diagnostics.gf_ksd == pytest.approx(float(sb.gf_ksd(x, TARGET.log_prob)))
     assert diagnostics.effective_sample_size == pytest.approx(150)
     assert diagnostics.goodness_of_fit == sb.goodness_of_fit(x, TARGET.log_prob, rng=0)
-    assert str(diagnostics).startswith("150 points worth 150 by their weights; gradient-free Stein discrepancy 0.")
-    assert "Nothing speaks against" in str(diagnostics)
+    assert str(diagnostics).startswith(
+        "150 points with an effective sample size of 150; gradient-free Stein discrepancy 0."
+    )
+    assert "is consistent with the target" in str(diagnostics)
 
 
 def test_a_bad_sample_is_called_bad(result, rng):
     diagnostics = with_particles(result, TARGET.sample(150, rng) + np.array([0.0, 0.5])).diagnostics()
     assert diagnostics.goodness_of_fit.rejects(0.01)
-    assert "hardly drawn from the target" in str(diagnostics)
+    assert "unlikely to come from the target" in str(diagnostics)
 
 
 def test_any_run_has_diagnostics_without_an_evaluation(result):
@@ -73,8 +75,8 @@ def test_it_speaks_of_particles(result, rng):
     x = x[np.argsort(x[:, 0])]  # an order that means nothing
     assert with_particles(result, x).diagnostics().warnings == ()
     weights = np.where(np.arange(60) < 10, 0.0, 1 / 50)
-    assert "50 points worth 50 by their weights, 10 without weight left out" in str(
+    assert "50 points with an effective sample size of 50, 10 without weight left out" in str(
         with_particles(result, x, weights).diagnostics()
     )
-    with pytest.raises(ValueError, match="at least 3 different particles of positive weight, got 1"):
+    with pytest.raises(ValueError, match="at least 3 different particles of positive weight to diagnose, got 1"):
         with_particles(result, np.ones((20, 2))).diagnostics()

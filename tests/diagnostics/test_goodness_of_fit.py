@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import steinbox as sb
-from steinbox.diagnostics.bootstrap import estimated_autocorrelation_time, random_signs
+from steinbox.diagnostics.bootstrap import estimate_autocorrelation_time, random_signs
 from steinbox.numerics.kernels import IMQ
 from steinbox.numerics.pairwise import SteinKernel
 
@@ -50,7 +50,7 @@ def test_markov_signs_have_the_correlation_they_claim(rng):
 @pytest.mark.parametrize(("correlation", "time"), [(0.0, 1.0), (0.5, 3.0), (0.9, 19.0)])
 def test_the_autocorrelation_time_is_found(correlation, time, rng):
     chain = autoregressive(100_000, correlation, rng, dimension=1)
-    assert estimated_autocorrelation_time(chain) == pytest.approx(time, rel=0.15)
+    assert estimate_autocorrelation_time(chain) == pytest.approx(time, rel=0.15)
 
 
 def rejections(draw, num_repetitions, log_prob=TARGET.log_prob, **settings):
@@ -98,15 +98,15 @@ def test_one_point_outside_the_support_is_enough(rng):
     values[4] = -np.inf
     test = sb.goodness_of_fit(x, values, rng=0)
     assert (test.p_value, test.num_outside) == (0.0, 1)
-    assert str(test).startswith("The sample was not drawn from the target. Warning: 1 of 50 points lie outside")
+    assert str(test).startswith("The sample does not come from the target. Warning: 1 of 50 points lie outside")
 
 
 def test_the_outcome_is_a_sentence(rng):
     good = sb.goodness_of_fit(TARGET.sample(100, rng), TARGET.log_prob, rng=0)
-    assert str(good).startswith("Nothing speaks against the sample")
+    assert str(good).startswith("The sample is consistent with the target")
     assert not good.rejects()
     bad = sb.goodness_of_fit(TARGET.sample(100, rng) + 1, TARGET.log_prob, rng=0)
-    assert str(bad).startswith("The sample was hardly drawn from the target (p = 0.001)")
+    assert str(bad).startswith("The sample is unlikely to come from the target (p = 0.001)")
     assert bad.rejects()
     assert bad.rejects(level=1e-4) is False
 
@@ -116,7 +116,7 @@ def test_the_same_seed_gives_the_same_answer(rng):
     assert sb.goodness_of_fit(x, TARGET.log_prob, rng=3) == sb.goodness_of_fit(x, TARGET.log_prob, rng=3)
 
 
-def test_it_doubts_a_chain_that_is_taken_as_independent(rng):
+def test_it_warns_of_a_chain_that_is_assumed_independent(rng):
     test = sb.goodness_of_fit(autoregressive(300, 0.9, rng), TARGET.log_prob, rng=0)
     assert "give autocorrelation_time='auto'" in test.warnings[0]
     test = sb.goodness_of_fit(autoregressive(300, 0.9, rng), TARGET.log_prob, autocorrelation_time=20, rng=0)
@@ -137,23 +137,23 @@ def test_it_doubts_a_chain_that_is_taken_as_independent(rng):
 def test_nonsense_is_refused_in_words(settings, message, rng):
     with pytest.raises(ValueError, match=message):
         sb.goodness_of_fit(TARGET.sample(20, rng), TARGET.log_prob, **settings)
-    with pytest.raises(ValueError, match="log-densities of the target, or its score"):
+    with pytest.raises(ValueError, match="expected log_prob or score, got neither"):
         sb.goodness_of_fit(TARGET.sample(20, rng), None)
 
 
 def test_independent_points_are_not_called_a_chain():
-    def doubts(seed, n, d):
+    def warnings(seed, n, d):
         y = np.random.default_rng(seed).standard_normal((n, d))
         return sb.goodness_of_fit(y, score=-y, num_bootstrap=1, rng=0).warnings
 
-    assert sum(bool(doubts(seed, 50, 25)) for seed in range(40)) <= 1
-    assert sum(bool(doubts(seed, 300, 2)) for seed in range(40)) <= 1
+    assert sum(bool(warnings(seed, 50, 25)) for seed in range(40)) <= 1
+    assert sum(bool(warnings(seed, 300, 2)) for seed in range(40)) <= 1
 
 
-def test_weights_that_leave_no_sample_are_doubted(rng):
+def test_it_warns_of_weights_with_a_small_effective_sample_size(rng):
     x = TARGET.sample(200, rng)
     test = sb.goodness_of_fit(x, TARGET.log_prob, weights=rng.random(200) ** 60, rng=0)
-    assert test.warnings[0].startswith("The weights make 200 points worth ")
+    assert test.warnings[0].startswith("The weights of 200 points have an effective sample size of ")
     assert sb.goodness_of_fit(x, score=TARGET.score, weights=rng.random(200) ** 60, rng=0).warnings
     with pytest.raises(ValueError, match="one point carries all the weight"):
         sb.goodness_of_fit(x, TARGET.log_prob, weights=np.r_[1.0, np.full(199, 1e-30)], rng=0)

@@ -54,7 +54,7 @@ def test_the_unbiased_statistic_has_mean_zero_for_equal_distributions(rng):
     [
         (np.ones((3, 2)), {}, "same dimension, got 2 and 3"),
         (np.ones(3), {}, "shape .n, d. with at least two rows"),
-        (np.full((3, 3), np.nan), {}, "finite points in x"),
+        (np.full((3, 3), np.nan), {}, "finite numbers in points"),
         (np.eye(3), {"weights": [1, 2]}, "3 weights"),
         (np.eye(3), {"weights": [0, 0, 0]}, "not all 0"),
         (np.eye(3), {"weights": [1, 0, 0], "statistic": "u"}, "one point carries all the weight"),

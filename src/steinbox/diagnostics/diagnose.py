@@ -1,4 +1,4 @@
-"""Is this sample any good? The tools of this room, asked together."""
+"""All diagnostics of a weighted sample together."""
 
 from __future__ import annotations
 
@@ -9,23 +9,24 @@ import numpy as np
 from steinbox.common.arrays import Array
 from steinbox.diagnostics.discrepancy import Discrepancy
 from steinbox.diagnostics.goodness_of_fit import GoodnessOfFit, fit_test
-from steinbox.diagnostics.ksd import discrepancy
-from steinbox.diagnostics.stein_sample import Metric, weigh
+from steinbox.diagnostics.ksd import stein_discrepancy
+from steinbox.diagnostics.stein_sample import Metric, make_stein_sample
 from steinbox.numerics.weights import effective_sample_size, systematic_resample
 
-_MAX_POINTS = 2000
+_MAX_POINTS = 2000  # beyond, the sample is resampled: time grows as the cube
+_NUM_BOOTSTRAP = 1000
 
 
 @dataclass(frozen=True)
 class Diagnostics:
-    """What the Stein tools say about a weighted sample, from its log-densities alone; print it.
+    """Stein diagnostics of a weighted sample, from its log-densities alone; print it.
 
     Attributes
     ----------
     num_points : int
-        Different points of positive weight that were looked at.
+        Different points of positive weight, which the diagnostics are of.
     num_without_weight : int
-        Points of weight zero, outside the support for most methods, which were not looked at.
+        Points of weight zero, which are left out; most methods give it to points outside the support.
     effective_sample_size : float
         Of the sample's own weights.
     gf_ksd : Discrepancy
@@ -42,42 +43,42 @@ class Diagnostics:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What makes the numbers doubtful."""
+        """Reasons not to trust the numbers."""
         return self.goodness_of_fit.warnings
 
     def __str__(self) -> str:
-        leave_one_out = f", {self.num_without_weight} without weight left out" if self.num_without_weight else ""
+        left_out = f", {self.num_without_weight} without weight left out" if self.num_without_weight else ""
         return (
-            f"{self.num_points} points worth {self.effective_sample_size:.4g} by their weights{leave_one_out}; "
+            f"{self.num_points} points with an effective sample size of {self.effective_sample_size:.4g}{left_out}; "
             f"gradient-free Stein discrepancy {self.gf_ksd.value:.3g}. {self.goodness_of_fit}"
         )
 
 
-def diagnose(x: Array, log_prob: Array, weights: Array, seed: int) -> Diagnostics:
-    """Look at a weighted sample: copies are taken together, and very many points are resampled to fewer."""
-    rng = np.random.default_rng(seed)
-    num_points, counts = len(x), weights > 0
-    x, log_prob, weights = _without_copies(x[counts], log_prob[counts], weights[counts])
-    if len(x) < 3:
-        raise ValueError(f"diagnostics need at least 3 different particles of positive weight, got {len(x)}")
+def diagnose(points: Array, log_prob: Array, weights: Array, rng: int | np.random.Generator | None) -> Diagnostics:
+    """Diagnose a weighted sample: copies are merged, and more than 2,000 points are resampled."""
+    rng = np.random.default_rng(rng)
+    num_points, counts = len(points), weights > 0
+    points, log_prob, weights = _merge_copies(points[counts], log_prob[counts], weights[counts])
+    if len(points) < 3:
+        raise ValueError(f"expected at least 3 different particles of positive weight to diagnose, got {len(points)}")
     size = effective_sample_size(weights)
-    if len(x) > _MAX_POINTS:
+    if len(points) > _MAX_POINTS:
         kept = systematic_resample(weights / weights.sum(), _MAX_POINTS, rng)
-        x, log_prob, weights = _without_copies(x[kept], log_prob[kept], np.ones(_MAX_POINTS))
-    sample = weigh(x, log_prob, weights=weights)
+        points, log_prob, weights = _merge_copies(points[kept], log_prob[kept], np.ones(_MAX_POINTS))
+    sample = make_stein_sample(points, log_prob, weights=weights)
     return Diagnostics(
-        num_points=len(x),
+        num_points=len(points),
         num_without_weight=num_points - int(counts.sum()),
         effective_sample_size=size,
-        gf_ksd=discrepancy(sample, Metric()),
-        goodness_of_fit=fit_test(sample, Metric(), 1000, 1.0, rng),
+        gf_ksd=stein_discrepancy(sample, Metric()),
+        goodness_of_fit=fit_test(sample, Metric(), _NUM_BOOTSTRAP, 1.0, rng),
     )
 
 
-def _without_copies(x: Array, log_prob: Array, weights: Array) -> tuple[Array, Array, Array]:
+def _merge_copies(points: Array, log_prob: Array, weights: Array) -> tuple[Array, Array, Array]:
     """Each point once, with the weight of all its copies."""
-    _, first, copies = np.unique(x, axis=0, return_index=True, return_inverse=True)
-    merged = np.zeros(len(x))
+    _, first, copies = np.unique(points, axis=0, return_index=True, return_inverse=True)
+    merged = np.zeros(len(points))
     np.add.at(merged, first[copies.reshape(-1)], weights)
     kept = np.sort(first)
-    return x[kept], log_prob[kept], merged[kept]
+    return points[kept], log_prob[kept], merged[kept]

@@ -1,4 +1,4 @@
-"""A discrepancy: a number that knows how much it is worth."""
+"""A discrepancy: a number with what limits its reliability."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 class Discrepancy(float):
-    """A float with what one should know about it.
+    """A float, with the effective sample size behind it and warnings.
 
     Attributes
     ----------
@@ -18,7 +18,7 @@ class Discrepancy(float):
     num_outside : int
         Points outside the target's support, which were left out.
     warnings : tuple of str
-        What makes the number doubtful; empty if nothing does.
+        Reasons not to trust the number; empty if there are none.
 
     Examples
     --------
@@ -40,7 +40,7 @@ class Discrepancy(float):
         num_outside: int = 0,
         warnings: Iterable[str] = (),
     ) -> Discrepancy:
-        """A number and its story."""
+        """A float with attributes."""
         self = super().__new__(cls, value)
         self.effective_sample_size = effective_sample_size
         self.num_outside = num_outside
@@ -53,13 +53,13 @@ class Discrepancy(float):
         return float(self)
 
     def __repr__(self) -> str:
-        doubts = "".join(f" Warning: {warning}" for warning in self.warnings)
-        return f"<Discrepancy {self.value:.4g}, effective sample size {self.effective_sample_size:.1f}{doubts}>"
+        notes = "".join(f" Warning: {warning}" for warning in self.warnings)
+        return f"<Discrepancy {self.value:.4g}, effective sample size {self.effective_sample_size:.1f}{notes}>"
 
     __str__ = float.__repr__
 
 
-def warn(doubts: Iterable[str]) -> None:
-    """Say what makes a number doubtful to whoever called the public function that made it."""
-    for doubt in doubts:
-        warnings.warn(doubt, stacklevel=3)
+def issue_warnings(messages: Iterable[str]) -> None:
+    """Issue each as a warning at the line that called the public function."""
+    for message in messages:
+        warnings.warn(message, stacklevel=3)

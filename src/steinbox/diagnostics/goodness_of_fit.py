@@ -1,4 +1,4 @@
-r"""Was this sample drawn from that density? A test that needs only values of the density."""
+"""A test of whether a sample comes from a density that needs only values of the density."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ import numpy as np
 import numpy.typing as npt
 
 from steinbox.common.checks import require_count, require_number
-from steinbox.diagnostics.bootstrap import estimated_autocorrelation_time, random_signs
-from steinbox.diagnostics.inputs import Values, without_diagonal
-from steinbox.diagnostics.stein_sample import COORDINATES, KERNEL, Metric, SteinSample, weigh
+from steinbox.diagnostics.bootstrap import estimate_autocorrelation_time, random_signs
+from steinbox.diagnostics.inputs import Values
+from steinbox.diagnostics.statistic import u_statistic
+from steinbox.diagnostics.stein_sample import COORDINATES, KERNEL, Metric, SteinSample, make_stein_sample
 from steinbox.maps.coordinates import Coordinates
 from steinbox.numerics.bandwidth import Rule
 from steinbox.numerics.kernels import Kernel
 from steinbox.numerics.weights import effective_sample_size
 
-_LEVEL = 0.05
+_DEFAULT_LEVEL = 0.05
+_MIN_POINTS_PER_TIME = 50  # points per autocorrelation time; fewer make the test unreliable
 
 
 @dataclass(frozen=True)
@@ -27,17 +29,17 @@ class GoodnessOfFit:
     Attributes
     ----------
     statistic : float
-        The unbiased estimate of the squared discrepancy, times n (what n points are worth by their weights).
+        The unbiased estimate of the squared discrepancy, times the effective sample size of the sample's own weights.
     p_value : float
-        How often a sample of the target has a statistic at least as large.
+        The probability that a sample of the target has a statistic at least as large.
     effective_sample_size : float
         Of the weights that went into it.
     num_outside : int
         Points outside the target's support; one is enough to reject.
     autocorrelation_time : float
-        What was taken for it: 1 means independent points.
+        As assumed or estimated: 1 means independent points.
     warnings : tuple of str
-        What makes the outcome doubtful.
+        Reasons not to trust the outcome.
     """
 
     statistic: float
@@ -47,22 +49,22 @@ class GoodnessOfFit:
     autocorrelation_time: float
     warnings: tuple[str, ...]
 
-    def rejects(self, level: float = _LEVEL) -> bool:
-        """Whether "the sample was drawn from the target" is rejected at this level."""
+    def rejects(self, level: float = _DEFAULT_LEVEL) -> bool:
+        """Whether the hypothesis that the sample comes from the target is rejected at this level."""
         return self.p_value <= level
 
     def __str__(self) -> str:
         if self.num_outside:
-            verdict = "The sample was not drawn from the target"
+            verdict = "The sample does not come from the target"
         elif self.rejects():
-            verdict = f"The sample was hardly drawn from the target (p = {self.p_value:.2g})"
+            verdict = f"The sample is unlikely to come from the target (p = {self.p_value:.2g})"
         else:
-            verdict = f"Nothing speaks against the sample as one of the target (p = {self.p_value:.2g})"
+            verdict = f"The sample is consistent with the target (p = {self.p_value:.2g})"
         return " ".join([verdict + ".", *(f"Warning: {warning}" for warning in self.warnings)])
 
 
 def goodness_of_fit(
-    x: npt.ArrayLike,
+    points: npt.ArrayLike,
     log_prob: Values | None = None,
     *,
     score: Values | None = None,
@@ -73,11 +75,11 @@ def goodness_of_fit(
     kernel: Kernel = KERNEL,
     bandwidth: float | str | Rule = "median",
     coordinates: Coordinates = COORDINATES,
-    rng: np.random.Generator | int | None = None,
+    rng: int | np.random.Generator | None = None,
 ) -> GoodnessOfFit:
-    r"""Test whether a sample was drawn from a density, from values of its logarithm alone.
+    r"""Test whether a sample comes from a density, from values of its logarithm alone.
 
-    The statistic is that of :func:`gf_ksd` (of :func:`ksd` if ``score`` is given). If the sample is one of the target,
+    The statistic is that of :func:`gf_ksd` (of :func:`ksd` if ``score`` is given). If the sample comes from the target,
     :math:`n \sum_{ij} c_i c_j \kappa(x_i, x_j)` is a degenerate V-statistic, and
     :math:`n \sum_{ij} \varepsilon_i \varepsilon_j c_i c_j \kappa(x_i, x_j)` with random signs :math:`\varepsilon` has
     the same limit (wild bootstrap; Leucht & Neumann, 2013; Chwialkowski, Strathmann & Gretton, 2016). Signs square to
@@ -90,25 +92,25 @@ def goodness_of_fit(
 
     Parameters
     ----------
-    x : (n, d) array_like
+    points : (n, d) array_like
         Independent points, or a Markov chain in its order.
     log_prob : (n,) array_like or function, or None
-        Values at ``x`` up to a constant, or a function that returns them for all points at once. A point where it is
-        −inf cannot come from the target: p is zero then. May be None if ``score`` is given.
+        Values of the log-density up to a constant, or a function that returns them for all points at once. A
+        point where it is −inf cannot come from the target: the p-value is zero then. May be None if ``score`` is given.
     score : (n, d) array_like or function, optional
         The gradient of the log-density; makes it the classical test.
     surrogate : optional
         As for :func:`gf_ksd`.
     weights : (n,) array_like, optional
-        For a sample of importance sampling.
+        Importance weights of the sample; equal if not given.
     num_bootstrap : int
     autocorrelation_time : float or "auto"
         Integrated autocorrelation time of a Markov chain; "auto" estimates it from the points. With 1
-        they are taken as independent: if they are not, good samples are rejected far too often.
+        they are assumed to be independent: if they are not, good samples are rejected far too often.
     kernel, bandwidth, coordinates
         As for :func:`ksd`.
-    rng : Generator, int or None
-        For the signs.
+    rng : int, Generator or None
+        For the random signs; None draws other signs at every call.
 
     Returns
     -------
@@ -117,18 +119,18 @@ def goodness_of_fit(
     Examples
     --------
     >>> import numpy as np
-    >>> x = np.random.default_rng(0).standard_normal((300, 2))
-    >>> print(goodness_of_fit(x, -0.5 * (x**2).sum(axis=1), rng=0))
-    Nothing speaks against the sample as one of the target (p = 0.91).
-    >>> print(goodness_of_fit(x, -0.5 * ((x - 0.3) ** 2).sum(axis=1), rng=0))
-    The sample was hardly drawn from the target (p = 0.001).
+    >>> points = np.random.default_rng(0).standard_normal((300, 2))
+    >>> print(goodness_of_fit(points, -0.5 * (points**2).sum(axis=1), rng=0))
+    The sample is consistent with the target (p = 0.91).
+    >>> print(goodness_of_fit(points, -0.5 * ((points - 0.3) ** 2).sum(axis=1), rng=0))
+    The sample is unlikely to come from the target (p = 0.001).
     """
     require_count("num_bootstrap", num_bootstrap)
     metric = Metric(kernel, bandwidth, coordinates)
-    sample = weigh(x, log_prob, score=score, surrogate=surrogate, weights=weights)
-    time, doubts = _autocorrelation(sample, autocorrelation_time)
+    sample = make_stein_sample(points, log_prob, score=score, surrogate=surrogate, weights=weights)
+    time, warnings = _choose_time(sample, autocorrelation_time)
     test = fit_test(sample, metric, num_bootstrap, time, np.random.default_rng(rng))
-    return replace(test, warnings=(*test.warnings, *doubts))
+    return replace(test, warnings=(*test.warnings, *warnings))
 
 
 def fit_test(
@@ -138,12 +140,12 @@ def fit_test(
     autocorrelation_time: float,
     rng: np.random.Generator,
 ) -> GoodnessOfFit:
-    """The test of a weighed sample."""
+    """The test of a sample, with a given autocorrelation time."""
     stein = metric.stein_kernel(sample)
     signs = random_signs(len(stein), num_bootstrap, autocorrelation_time, rng)
     ones = np.ones((len(stein), 1), dtype=np.int8)
     observed, *chance = stein.quadratic_forms(np.hstack([ones, signs]))
-    unbiased = without_diagonal(float(observed), float(stein.diagonal.sum()), sample.sample_weights)
+    unbiased = u_statistic(float(observed), float(stein.diagonal.sum()), sample.sample_weights)
     return GoodnessOfFit(
         statistic=effective_sample_size(sample.sample_weights) * unbiased,
         p_value=0.0 if sample.num_outside else (1 + int((np.array(chance) >= observed).sum())) / (1 + num_bootstrap),
@@ -154,34 +156,34 @@ def fit_test(
     )
 
 
-def _autocorrelation(sample: SteinSample, time: float | Literal["auto"]) -> tuple[float, tuple[str, ...]]:
-    """The autocorrelation time to use, and what is doubtful about it."""
-    estimate = estimated_autocorrelation_time(sample.points)
+def _choose_time(sample: SteinSample, time: float | Literal["auto"]) -> tuple[float, tuple[str, ...]]:
+    """The autocorrelation time to use, and warnings about it."""
+    estimate = estimate_autocorrelation_time(sample.points)
     if time == "auto":
-        return estimate, _few_times(estimate, len(sample.points))
+        return estimate, _short_chain_warning(estimate, len(sample.points))
     require_number("autocorrelation_time, if it is not 'auto',", time, smallest=1)
     if time > 1:
-        return float(time), _few_times(float(time), len(sample.points))
+        return float(time), _short_chain_warning(float(time), len(sample.points))
     copies = len(sample.points) - len(np.unique(sample.points, axis=0))
     if copies:
         raise ValueError(
             f"{copies} of {len(sample.points)} points are copies of others, which independent draws of a density never "
-            "are. Is x a Markov chain? Then give autocorrelation_time='auto'. Else leave the copies out."
+            "are. For a Markov chain give autocorrelation_time='auto'; otherwise leave the copies out."
         )
-    if estimate > _longest_time_by_chance(*sample.points.shape):
+    if estimate > _max_time_by_chance(*sample.points.shape):
         return 1.0, (
-            f"Successive points are correlated (over about {estimate:.0f} of them), but were taken as independent; "
+            f"Successive points are correlated (over about {estimate:.0f} of them) but were assumed independent; "
             "for a Markov chain give autocorrelation_time='auto'.",
         )
     return 1.0, ()
 
 
-def _longest_time_by_chance(num_points: int, dimension: int) -> float:
-    """What the largest of d estimated times hardly exceeds if the points are independent."""
+def _max_time_by_chance(num_points: int, dimension: int) -> float:
+    """A bound that the largest of d estimated times seldom exceeds if the points are independent."""
     return float(2 + 2.5 * np.sqrt(5 / num_points) * (1 + np.sqrt(2 * np.log(dimension))))
 
 
-def _few_times(time: float, num_points: int) -> tuple[str, ...]:
-    if num_points >= 50 * time:
+def _short_chain_warning(time: float, num_points: int) -> tuple[str, ...]:
+    if num_points >= _MIN_POINTS_PER_TIME * time:
         return ()
     return (f"{num_points} points at an autocorrelation time of {time:.0f} are too few for a reliable test.",)

@@ -1,27 +1,26 @@
-"""What the discrepancies accept: points, weights on them, and values or functions of the target; checked in words."""
+"""Checks of what the diagnostics accept: points, their weights, and values or functions of the target."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from steinbox.common.arrays import Array, IntegerArray
 
-Statistic: TypeAlias = Literal["v", "u"]
 Values: TypeAlias = npt.ArrayLike | Callable[[Array], npt.ArrayLike]
 
 
 def as_points(name: str, points: npt.ArrayLike) -> Array:
-    """At least two finite points, (n, d)."""
+    """The points as an array (n, d); at least two, all finite."""
     array = _as_float(name, points)
     if array.ndim != 2 or len(array) < 2 or array.shape[1] == 0:
         raise ValueError(f"expected {name} of shape (n, d) with at least two rows, got {array.shape}")
     if not np.isfinite(array).all():
         row = int(np.flatnonzero(~np.isfinite(array).all(axis=1))[0])
-        raise ValueError(f"expected finite points in {name}; row {row} is {array[row].tolist()}")
+        raise ValueError(f"expected only finite numbers in {name}; row {row} is {array[row].tolist()}")
     return array
 
 
@@ -40,52 +39,31 @@ def as_weights(weights: npt.ArrayLike | None, num_points: int) -> Array:
     return np.asarray(array / array.sum())
 
 
-def as_log_target(log_target: Values, x: Array) -> Array:
-    """Values of the log-target at the points; −inf is allowed, but not everywhere."""
-    values = _at_points("the log-density", log_target, x, x.shape[:1])
+def as_log_prob(log_prob: Values, points: Array) -> Array:
+    """Values of the log-density at the points; −inf is allowed, but not everywhere."""
+    values = _values_at("log_prob", log_prob, points, points.shape[:1])
     if np.isnan(values).any() or (values == np.inf).any():
         row = int(np.flatnonzero(np.isnan(values) | (values == np.inf))[0])
-        raise ValueError(f"expected log-densities that are finite or -inf, got {values[row]} at row {row}")
+        raise ValueError(f"expected log_prob to be finite or -inf, got {values[row]} at row {row}")
     if not np.isfinite(values).any():
-        raise ValueError("expected a finite log-density at one point at least: all are -inf, outside the support")
+        raise ValueError("expected a finite log_prob at one point at least: all points lie outside the support")
     return values
 
 
-def as_score(score: Values, x: Array, rows: IntegerArray) -> Array:
-    """Gradients of the log-target at some of the points; at the others they may be anything."""
-    values = _at_points("the score", score, x, x.shape)[rows]
+def as_score(score: Values, points: Array, rows: IntegerArray) -> Array:
+    """Gradients of the log-density at some of the points; at the others they may be anything."""
+    values = _values_at("the score", score, points, points.shape)[rows]
     if not np.isfinite(values).all():
         bad = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
         raise ValueError(f"expected a finite score, got {values[bad].tolist()} at row {rows[bad]}")
     return values
 
 
-def require_statistic(statistic: str) -> None:
-    """Only "v" and "u" are known."""
-    if statistic not in ("v", "u"):
-        raise ValueError(f"expected statistic 'v' or 'u', got {statistic!r}")
-
-
-def without_diagonal(double_sum: float, diagonal: float, weights: Array) -> float:
-    """A U-statistic: leave out the pairs of a point with itself, and divide by the weight that remains."""
-    remaining = 1 - float(weights @ weights)
-    if remaining < 1e-12:
-        raise ValueError("expected weights on two points at least for a U-statistic: one point carries all the weight")
-    return (double_sum - diagonal) / remaining
-
-
-def signed_root(square: float, statistic: Statistic) -> float:
-    """The root of a squared discrepancy: a U-statistic may be below zero and keeps its sign, rounding does not."""
-    if statistic == "v":
-        return float(np.sqrt(max(square, 0.0)))
-    return float(np.sign(square) * np.sqrt(abs(square)))
-
-
-def _at_points(name: str, values: Values, x: Array, shape: tuple[int, ...]) -> Array:
-    array = _as_float(name, values(x.copy()) if callable(values) else values)
+def _values_at(name: str, values: Values, points: Array, shape: tuple[int, ...]) -> Array:
+    array = _as_float(name, values(points.copy()) if callable(values) else values)
     if array.shape != shape:
         hint = "; the function is called once, with all points as rows" if callable(values) else ""
-        raise ValueError(f"expected {name} to have shape {shape} for {len(x)} points, got {array.shape}{hint}")
+        raise ValueError(f"expected {name} to have shape {shape} for {len(points)} points, got {array.shape}{hint}")
     return array
 
 

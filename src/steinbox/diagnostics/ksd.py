@@ -1,20 +1,21 @@
-r"""Kernelised Stein discrepancies: how far a sample is from a density, without draws from it."""
+r"""Kernelized Stein discrepancies: how far a sample is from a density, without draws from it."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
-from steinbox.diagnostics.discrepancy import Discrepancy, warn
-from steinbox.diagnostics.inputs import Statistic, Values, as_points, require_statistic, signed_root, without_diagonal
-from steinbox.diagnostics.stein_sample import COORDINATES, KERNEL, Metric, SteinSample, weigh
+from steinbox.diagnostics.discrepancy import Discrepancy, issue_warnings
+from steinbox.diagnostics.inputs import Values, as_points
+from steinbox.diagnostics.statistic import Statistic, require_statistic, signed_root, u_statistic
+from steinbox.diagnostics.stein_sample import COORDINATES, KERNEL, Metric, SteinSample, make_stein_sample
 from steinbox.maps.coordinates import Coordinates
 from steinbox.numerics.bandwidth import Rule
 from steinbox.numerics.kernels import Kernel
 
 
 def ksd(
-    x: npt.ArrayLike,
+    points: npt.ArrayLike,
     score: Values,
     *,
     weights: npt.ArrayLike | None = None,
@@ -24,31 +25,31 @@ def ksd(
     coordinates: Coordinates = COORDINATES,
     reference: npt.ArrayLike | None = None,
 ) -> Discrepancy:
-    r"""Kernelised Stein discrepancy of a sample from a density with a known score,
+    r"""Kernelized Stein discrepancy of a sample from a density with a known score,
 
     .. math:: \mathrm{KSD}^2 = \sum_{ij} v_i v_j\, \kappa_p(x_i, x_j)
 
     (Liu, Lee & Jordan, 2016; Chwialkowski, Strathmann & Gretton, 2016). Returns its square root.
 
     The density must fall to zero at the edge of its support, if it has one: Stein's identity needs it. For parameters
-    with hard bounds, judge an unbounded transform of them, with its Jacobian in the log-density.
+    with hard bounds, use an unbounded transform of them, with its Jacobian in the log-density.
 
     Parameters
     ----------
-    x : (n, d) array_like
+    points : (n, d) array_like
     score : (n, d) array_like or function
-        Gradients of the log-density at ``x``, or a function that returns them for all points at once.
+        Gradients of the log-density at the points, or a function that returns them for all points at once.
     weights : (n,) array_like, optional
-        The :math:`v`, normalised here; equal if not given.
+        The :math:`v`, normalized here; equal if not given.
     statistic : {"v", "u"}
         The V-statistic has all pairs. The U-statistic leaves out those of a point with itself: it is unbiased, and its
         square may be negative; the root then carries the sign.
     kernel, bandwidth, coordinates
         The kernel k: ``kernels.RBF()`` or ``kernels.IMQ()``, its bandwidth (see :mod:`steinbox.numerics.bandwidth`),
-        and the coordinates it lives in (see :mod:`steinbox.maps.coordinates`).
+        and the coordinates it acts in (see :mod:`steinbox.maps.coordinates`).
     reference : (m, d) array_like, optional
-        The points that bandwidth and coordinates are fitted to, ``x`` itself if not given. To compare samples, give all
-        of them the same one.
+        The points that bandwidth and coordinates are fitted to, ``points`` itself if not given. To compare samples,
+        give all of them the same one.
 
     Returns
     -------
@@ -63,15 +64,15 @@ def ksd(
     >>> bool(good < 0.1 < 0.4 < shifted)
     True
     """
-    sample = weigh(x, None, score=score, weights=weights)
-    return discrepancy(sample, Metric(kernel, bandwidth, coordinates), statistic, reference)
+    sample = make_stein_sample(points, None, score=score, weights=weights)
+    return stein_discrepancy(sample, Metric(kernel, bandwidth, coordinates), statistic, reference)
 
 
 def gf_ksd(
-    x: npt.ArrayLike,
-    log_target: Values,
-    surrogate: object | None = None,
+    points: npt.ArrayLike,
+    log_prob: Values,
     *,
+    surrogate: object | None = None,
     weights: npt.ArrayLike | None = None,
     statistic: Statistic = "v",
     kernel: Kernel = KERNEL,
@@ -79,24 +80,24 @@ def gf_ksd(
     coordinates: Coordinates = COORDINATES,
     reference: npt.ArrayLike | None = None,
 ) -> Discrepancy:
-    r"""Gradient-free kernelised Stein discrepancy (Theorem 2 of Han & Liu, 2018) from values of the log-density alone,
+    r"""Gradient-free kernelized Stein discrepancy (Theorem 2 of Han & Liu, 2018) from values of the log-density alone,
 
     .. math:: \mathbb{D}_{\mathcal{F},\rho}^2 = \sum_{ij} v_i v_j\, w(x_i) w(x_j)\, \kappa_\rho(x_i, x_j),
               \qquad w = \rho / p,
 
-    with :math:`\sum_i v_i w(x_i)` normalised to one, so that neither p nor :math:`\rho` needs its normaliser. Returns
-    its square root. With :math:`\rho = p` it is :func:`ksd`. As there, the density must fall to zero at the edge of its
-    support.
+    with :math:`\sum_i v_i w(x_i)` normalized to one, so that neither p nor :math:`\rho` needs to be normalized. Returns
+    its square root. With :math:`\rho = p` it is :func:`ksd`. As there, the density must fall to zero at the edge of
+    its support.
 
     Parameters
     ----------
-    x : (n, d) array_like
-    log_target : (n,) array_like or function
-        Values of the log-density at ``x`` up to a constant, or a function that returns them for all points at once.
+    points : (n, d) array_like
+    log_prob : (n,) array_like or function
+        Values of the log-density up to a constant, or a function that returns them for all points at once.
         Points where it is −inf are left out and reported: their weight would be infinite.
     surrogate : optional
         The :math:`\rho`: any object with ``log_prob(x)`` and ``score(x)``, or one of :mod:`steinbox.surrogates`. If not
-        given, each point is judged by an interpolant of the others,
+        given, at each point an interpolant of the values at the others,
         :class:`~steinbox.surrogates.LeaveOneOut`.
     weights, statistic, kernel, bandwidth, coordinates, reference
         As for :func:`ksd`.
@@ -115,19 +116,19 @@ def gf_ksd(
     >>> bool(good < 0.1 < 0.4 < shifted)
     True
     """
-    sample = weigh(x, log_target, surrogate=surrogate, weights=weights)
-    warn(sample.warnings)
-    return discrepancy(sample, Metric(kernel, bandwidth, coordinates), statistic, reference)
+    sample = make_stein_sample(points, log_prob, surrogate=surrogate, weights=weights)
+    issue_warnings(sample.warnings)
+    return stein_discrepancy(sample, Metric(kernel, bandwidth, coordinates), statistic, reference)
 
 
-def discrepancy(
+def stein_discrepancy(
     sample: SteinSample, metric: Metric, statistic: Statistic = "v", reference: npt.ArrayLike | None = None
 ) -> Discrepancy:
-    """The Stein discrepancy of a weighed sample."""
+    """The (gradient-free) Stein discrepancy of a sample."""
     require_statistic(statistic)
     stein = metric.stein_kernel(sample, None if reference is None else as_points("reference", reference))
     square = float(stein.quadratic_forms(np.ones((len(stein), 1)))[0])
     if statistic == "u":
-        square = without_diagonal(square, float(stein.diagonal.sum()), sample.sample_weights)
+        square = u_statistic(square, float(stein.diagonal.sum()), sample.sample_weights)
     root = signed_root(square, statistic)
     return Discrepancy(root, sample.effective_sample_size, sample.num_outside, sample.warnings)

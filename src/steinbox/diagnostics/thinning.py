@@ -1,4 +1,4 @@
-"""Stein thinning: a few points that stand for many."""
+"""Stein thinning: a few points that represent many."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import numpy.typing as npt
 
 from steinbox.common.arrays import IntegerArray
 from steinbox.common.checks import require_count
-from steinbox.diagnostics.discrepancy import warn
+from steinbox.diagnostics.discrepancy import issue_warnings
 from steinbox.diagnostics.inputs import Values
-from steinbox.diagnostics.stein_sample import COORDINATES, KERNEL, Metric, weigh
+from steinbox.diagnostics.stein_sample import COORDINATES, KERNEL, Metric, make_stein_sample
 from steinbox.maps.coordinates import Coordinates
 from steinbox.numerics.bandwidth import Rule
 from steinbox.numerics.kernels import Kernel
@@ -17,8 +17,8 @@ from steinbox.surrogates.cross_validated import PassThrough
 
 
 def thin(
-    x: npt.ArrayLike,
-    log_target: Values | None,
+    points: npt.ArrayLike,
+    log_prob: Values | None,
     num_points: int,
     *,
     score: Values | None = None,
@@ -29,48 +29,48 @@ def thin(
 ) -> IntegerArray:
     r"""Choose points one by one so that the (gradient-free) Stein discrepancy of those chosen is as small as possible.
 
-    The m-th point minimises :math:`\tfrac12 H_{ii} + \sum_{j < m} H_{i\,i_j}` with
+    The m-th point minimizes :math:`\tfrac12 H_{ii} + \sum_{j < m} H_{i\,i_j}` with
     :math:`H_{ij} = w_i w_j \kappa(x_i, x_j)` (Riabiz et al., 2022; gradient-free: Fisher & Oates, 2024). A point may be
     chosen more than once. It takes n·m evaluations of the kernel. The density must fall to zero at the edge of its
     support, if it has one.
 
     Parameters
     ----------
-    x : (n, d) array_like
-        Any points, also biased ones: burn-in is left out by itself.
-    log_target : (n,) array_like or function, or None
+    points : (n, d) array_like
+        Any points, also from elsewhere than the target, such as a burn-in.
+    log_prob : (n,) array_like or function, or None
         As for :func:`gf_ksd`. Points where it is −inf are never chosen. May be None if ``score`` is given.
     num_points : int
         The m, at most n.
     surrogate : optional
         As for :func:`gf_ksd`, but if not given, an interpolant of all values,
         :class:`~steinbox.surrogates.PassThrough`. One of your own should follow the target closely: a point where
-        :math:`\rho/p` is near zero costs nothing, and would be taken first.
+        :math:`\rho/p` is near zero costs nothing, and would be chosen first.
     score, kernel, bandwidth, coordinates
         As for :func:`goodness_of_fit`.
 
     Returns
     -------
     (m,) array of int
-        Which points, in the order of choice: ``x[thin(x, log_target, 20)]`` are twenty good ones.
+        Indices in the order of choice: ``points[thin(points, log_prob, 20)]`` are twenty good ones.
 
     Examples
     --------
     >>> import numpy as np
-    >>> x = np.random.default_rng(0).normal(1.0, 2.0, size=(500, 1))  # not from the target, N(0, 1)
-    >>> chosen = x[thin(x, -0.5 * (x**2).sum(axis=1), 50)]
+    >>> points = np.random.default_rng(0).normal(1.0, 2.0, size=(500, 1))  # not from the target, N(0, 1)
+    >>> chosen = points[thin(points, -0.5 * (points**2).sum(axis=1), 50)]
     >>> bool(abs(chosen.mean()) < 0.1 and abs(chosen.std() - 1) < 0.1)
     True
     """
     require_count("num_points", num_points)
-    sample = weigh(x, log_target, score=score, surrogate=surrogate, default=PassThrough())
+    sample = make_stein_sample(points, log_prob, score=score, surrogate=surrogate, default=PassThrough())
     if num_points > len(sample.points):
         raise ValueError(
             f"expected num_points of at most the {len(sample.points)} inside the support, got {num_points}"
         )
-    warn(sample.warnings)
+    issue_warnings(sample.warnings)
     stein = Metric(kernel, bandwidth, coordinates).stein_kernel(sample)
-    objective = np.where(sample.weights > 0, stein.diagonal / 2, np.inf)  # a point of no weight says nothing
+    objective = np.where(sample.weights > 0, stein.diagonal / 2, np.inf)  # a point of weight zero would cost nothing
     chosen = np.empty(num_points, dtype=np.int64)
     for number in range(num_points):
         chosen[number] = np.argmin(objective)
