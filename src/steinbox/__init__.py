@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import Any
 
 from steinbox import baselines, surrogates, targets
+from steinbox.common.serialization import serializable
 from steinbox.densities.gaussian import Gaussian
 from steinbox.densities.gaussian_mixture import GaussianMixture
 from steinbox.diagnostics import black_box_weights, gf_ksd, goodness_of_fit, ksd, mmd, thin
@@ -57,6 +58,7 @@ __all__ = [
     "optimizers",
     "sample",
     "select",
+    "serializable",
     "surrogates",
     "targets",
     "thin",

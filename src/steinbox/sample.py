@@ -23,7 +23,7 @@ from steinbox.run.loop import Callback, Outcome, RunState, run
 from steinbox.run.problem import in_user_units, known, start
 from steinbox.run.progress import progress_bar
 from steinbox.run.result import Result
-from steinbox.run.resume import checkpoint_hook, digest, open_journal, restore_run, seed_for
+from steinbox.run.resume import checkpoint_hook, choose_seed, digest, open_journal, restore_run
 from steinbox.run.warnings import doubts
 from steinbox.samplers import Sampler
 from steinbox.samplers.adaptive import AdaptiveImportanceSampling
@@ -129,8 +129,8 @@ def sample(
     _check_tolerance(timeout, max_failure_rate)
     seed = None if seed is None else whole_number("seed", seed, 0)
     with open_journal(checkpoint) as journal, progress_bar(progress) as bar:
-        stored = journal.load(allowed=("steinbox", type(method).__module__))
-        seed = seed_for(seed, stored)
+        stored = journal.load()
+        seed = choose_seed(seed, stored)
         rng = np.random.default_rng(seed)
         problem = _problem(initial, num_particles, bounds, names, method, max_evals, archive, rng)
         calls = Calls(
@@ -159,7 +159,7 @@ def sample(
                 journey,
                 rng,
                 callbacks=bar if callback is None else (*bar, callback),
-                keep=checkpoint_hook(journal, problem.description, seed, evaluator, rng),
+                keep=checkpoint_hook(journal, problem.description, seed, evaluator, journey, rng),
                 show=partial(in_user_units, transform=problem.transform),
             )
         journal.write_last()

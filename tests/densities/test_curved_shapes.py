@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import ortho_group
 
 import steinbox as sb
-from steinbox.common.packing import pack, unpack
+from steinbox.common.serialization import pack, unpack
 from steinbox.densities.fitting.curves import fit_curves
 from steinbox.densities.fitting.em import WeightedPoints
 from steinbox.densities.fitting.family import Curves, Straight, Turned
@@ -224,11 +224,11 @@ def test_a_spike_within_a_mode_is_found():
 def test_they_can_be_kept_on_disk(rng):
     for fitted in (choose(equal(TurnedBananas().sample(600, rng)), rng),):
         arrays = {}
-        again = unpack(pack(fitted, arrays), arrays, allowed=("steinbox",))
+        again = unpack(pack(fitted, arrays), arrays)
         points = TurnedBananas().sample(20, rng)
         np.testing.assert_array_equal(again.density.log_prob(points), fitted.density.log_prob(points))
     density = fit_curves(equal(Mirrored().sample(600, rng)), 2, rng)
     arrays = {}
-    again = unpack(pack(density, arrays), arrays, allowed=("steinbox",))
+    again = unpack(pack(density, arrays), arrays)
     points = Mirrored().sample(20, rng)
     np.testing.assert_array_equal(again.log_prob(points), density.log_prob(points))

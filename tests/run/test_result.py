@@ -2,12 +2,14 @@
 
 import dataclasses
 import io
+import json
 import pickle
 
 import numpy as np
 import pytest
 
 import steinbox as sb
+from steinbox.common import serialization
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +52,41 @@ def test_loading_refuses_other_files_in_words(tmp_path):
             sb.Result.load(path)
     with pytest.raises(FileNotFoundError):
         sb.Result.load(tmp_path / "nothing")
+
+
+def rewrite_header(path, **changes):
+    with np.load(path) as file:
+        arrays = dict(file)
+    header = json.loads(str(arrays["header"])) | changes
+    np.savez(path, **arrays | {"header": np.array(json.dumps(header))})
+
+
+@pytest.mark.parametrize(
+    ("number", "message"),
+    [
+        (3, r"result.npz was written by an earlier, unreleased version of steinbox \(format 3\); this version reads"),
+        (99, r"result.npz was written by a newer version of steinbox \(format 99\); .*upgrade steinbox to read it"),
+    ],
+)
+def test_a_file_of_another_format_says_what_to_do(result, number, message, tmp_path):
+    path = result.save(tmp_path / "result.npz")
+    rewrite_header(path, format=f"steinbox-result-{number}")
+    with pytest.raises(ValueError, match=message):
+        sb.Result.load(path)
+
+
+def test_a_result_that_was_saved_before_a_rename(result, tmp_path, monkeypatch):
+    path = result.save(tmp_path / "result.npz")
+    old = type(result.mixture)
+    new = dataclasses.dataclass(frozen=True, eq=False)(type("Renamed", (old,), {"__module__": "somewhere.new"}))
+    name = serialization._NAMES[old]
+    monkeypatch.setitem(serialization.CLASSES, name, new)
+    mixture = sb.Result.load(path).mixture
+    assert type(mixture) is new
+    np.testing.assert_array_equal(mixture.log_prob(result.particles), result.mixture.log_prob(result.particles))
+    monkeypatch.delitem(serialization.CLASSES, name)
+    with pytest.raises(ValueError, match=f"result.npz cannot be loaded here: the file holds a '{name}'; register it"):
+        sb.Result.load(path)
 
 
 def test_loading_runs_no_code(tmp_path):

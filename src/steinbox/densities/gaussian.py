@@ -10,10 +10,12 @@ import numpy.typing as npt
 from scipy.linalg import solve_triangular
 
 from steinbox.common.arrays import Array
+from steinbox.common.serialization import serializable
 
 Covariance = Literal["full", "diagonal", "isotropic"]
 
 
+@serializable("gaussian")
 @dataclass(frozen=True, init=False, eq=False)
 class Gaussian:
     r"""The normal distribution :math:`N(\mu, \Sigma)` in d dimensions.

@@ -9,11 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from steinbox.common.arrays import Array
+from steinbox.common.serialization import serializable
 from steinbox.densities.gaussian import Gaussian
 from steinbox.numerics.quasi_random import quasi_random_normal
 from steinbox.numerics.weights import log_sum_exp, systematic_resample
 
 
+@serializable("gaussian-mixture")
 @dataclass(frozen=True, init=False, eq=False)
 class GaussianMixture:
     r"""The mixture :math:`\sum_k \pi_k N(\mu_k, \Sigma_k)`.

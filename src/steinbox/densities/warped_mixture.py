@@ -8,12 +8,14 @@ from functools import cached_property
 import numpy as np
 
 from steinbox.common.arrays import Array
+from steinbox.common.serialization import serializable
 from steinbox.densities.gaussian_mixture import GaussianMixture
 from steinbox.maps.rotated import RotatedMap
 from steinbox.maps.triangular import TriangularMap
 from steinbox.numerics.weights import log_sum_exp, systematic_resample
 
 
+@serializable("transformed-gaussian-mixture")
 @dataclass(frozen=True, eq=False)
 class WarpedMixture:
     r"""Gaussians behind maps, one map :math:`u` for all of them or one for each: normalised, with exact draws,

@@ -9,8 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from steinbox.common.arrays import Array
+from steinbox.common.serialization import serializable
 
 
+@serializable("evaluation-archive")
 @dataclass(frozen=True, eq=False)
 class Archive:
     """Points, their log-densities, and what each cost; failed evaluations are not among them.

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from steinbox.common.arrays import Array
+from steinbox.common.serialization import serializable
 from steinbox.evaluation.archive import Archive
 from steinbox.evaluation.calls import Block, Calls, Values
 from steinbox.evaluation.dispatch import Dispatcher
@@ -26,6 +27,7 @@ class TargetError(RuntimeError):
     """The user's function raised, or returned what no log-density can be, at every point it was given."""
 
 
+@serializable("evaluation-account")
 @dataclass(frozen=True, eq=False)
 class Account:
     """What an evaluator has done so far, to be kept and taken up again with the archive of that moment."""
@@ -37,6 +39,7 @@ class Account:
     probe: Probe | None
 
 
+@serializable("evaluation-probe")
 @dataclass(frozen=True, eq=False)
 class Probe:
     """One evaluation, by which the function is known again."""

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from steinbox.common.arrays import Array
+from steinbox.common.serialization import serializable
 
 
 class FaultKind(StrEnum):
@@ -30,6 +31,7 @@ class Fault:
     traceback: str = ""
 
 
+@serializable("evaluation-failure")
 @dataclass(frozen=True)
 class Failure:
     """All failed evaluations of one kind: how many, and the first of them."""

@@ -13,12 +13,14 @@ from typing import Protocol
 import numpy as np
 
 from steinbox.common.arrays import Array
+from steinbox.common.serialization import serializable
 from steinbox.maps.bijection import Bijection
 from steinbox.numerics.scales import positive_std
 
 _MAX_SCALE_RATIO = 1e4  # of the largest standard deviation to the smallest: units are similar
 
 
+@serializable("affine-map")
 @dataclass(frozen=True, eq=False)
 class Affine(Bijection):
     """The map from the user's x to z; ``root`` is R."""

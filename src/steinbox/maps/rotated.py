@@ -7,10 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from steinbox.common.arrays import Array
+from steinbox.common.serialization import serializable
 from steinbox.maps.bijection import Bijection
 from steinbox.maps.triangular import TriangularMap
 
 
+@serializable("rotated-triangular-map")
 @dataclass(frozen=True, eq=False)
 class RotatedMap(Bijection):
     r"""A triangular map of the coordinates :math:`(x - c)^\top A`, the columns of A being the axes."""

@@ -16,9 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from steinbox.common.arrays import Array, IntegerArray
+from steinbox.common.serialization import serializable
 from steinbox.maps.bijection import Bijection
 
 
+@serializable("triangular-map")
 @dataclass(frozen=True, eq=False)
 class TriangularMap(Bijection):
     """``forward`` leads from points x to nearly white u.

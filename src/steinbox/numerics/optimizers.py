@@ -17,11 +17,13 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from steinbox.common.arrays import Array
+from steinbox.common.serialization import serializable
 
 Normalization = Literal["coordinate", "particle", "shared"]
 Decay: TypeAlias = Callable[[float], float]
 
 
+@serializable("optimizer-state")
 @dataclass(frozen=True, eq=False)
 class OptimizerState:
     """Running means of the direction and of its square, and the number of steps taken."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from steinbox.common.arrays import Array
+from steinbox.common.serialization import serializable
 from steinbox.densities.gaussian import Gaussian
 from steinbox.densities.warped_mixture import WarpedMixture
 from steinbox.paper.targets import GPClassification
@@ -21,6 +22,7 @@ _SPREAD = 1.5
 _MOST_ROUNDS = 6
 
 
+@serializable("random-walk-with-independent-draws")
 @dataclass(frozen=True, eq=False)
 class LongJumps:
     """A random walk and, every other step, independent draws of a mixture; both leave the target invariant.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from steinbox.common.arrays import Array
-from steinbox.common.packing import pack, unpack
+from steinbox.common.serialization import SerializationError, describe_format, pack, unpack
 from steinbox.densities.warped_mixture import WarpedMixture
 from steinbox.evaluation import Archive, Failure
 from steinbox.maps.bounds import Bounds, as_bounds
@@ -21,7 +22,20 @@ from steinbox.run.status import Status
 if TYPE_CHECKING:
     from steinbox.diagnostics import Diagnostics
 
-_FORMAT = "steinbox-result-3"
+_FORMAT = 4  # 3 named the class of the mixture by its module
+_PLAIN = (
+    "names",
+    "num_evals",
+    "num_failures",
+    "warnings",
+    "log_evidence",
+    "log_evidence_error",
+    "effective_sample_size",
+    "pareto_shape",
+    "seed",
+    "config",
+    "version",
+)  # what JSON can hold as it is
 _QUANTILES = (0.05, 0.5, 0.95)
 
 
@@ -139,36 +153,14 @@ class Result:
     def save(self, path: str | Path) -> Path:
         """Write everything to one ``.npz`` file of arrays and text (no pickle); returns the path.
 
-        It is written beside its place and then moved there: a failure leaves what was there before.
+        The file is written beside its place and then moved there: a failure leaves what was there before.
         """
         path = Path(path)
-        header = {
-            "format": _FORMAT,
-            "names": self.names,
-            "bounds": None if self.bounds is None else self.bounds.to_json(),
-            "num_evals": self.num_evals,
-            "num_failures": self.num_failures,
-            "failures": {kind: failure.to_json() for kind, failure in self.failures.items()},
-            "status": self.status.name,
-            "warnings": self.warnings,
-            "log_evidence": self.log_evidence,
-            "log_evidence_error": self.log_evidence_error,
-            "effective_sample_size": self.effective_sample_size,
-            "pareto_shape": self.pareto_shape,
-            "seed": self.seed,
-            "config": self.config,
-            "version": self.version,
-        }
-        arrays = {name: getattr(self, name) for name in ("particles", "weights", "log_prob", "pool", "pool_weights")}
-        parts: dict[str, Array] = {}
-        header["mixture"] = pack(self.mixture, parts)
-        arrays |= {f"mixture/{name}": values for name, values in parts.items()}
-        arrays |= {f"archive/{field.name}": getattr(self.archive, field.name) for field in fields(Archive)}
-        arrays |= {f"trace/{name}": values for name, values in self.trace.items()}
+        header, arrays = self._to_header_and_arrays()
         partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
         try:
             with partial.open("wb") as file:
-                np.savez_compressed(file, header=np.array(json.dumps(header)), **arrays)
+                np.savez_compressed(file, allow_pickle=False, header=np.array(json.dumps(header)), **arrays)
             partial.replace(path)
         finally:
             partial.unlink(missing_ok=True)
@@ -176,24 +168,52 @@ class Result:
 
     @classmethod
     def load(cls, path: str | Path) -> Result:
-        """Read what :meth:`save` wrote. Loading runs no code from the file."""
+        """Read what :meth:`save` wrote.
+
+        Loading runs no code from the file; see :mod:`steinbox.common.serialization`.
+        """
         try:
             with np.load(path, allow_pickle=False) as file:
                 arrays = {name: file[name] for name in file.files}
             header = json.loads(str(arrays.pop("header", "{}")))
-            if header.pop("format", None) != _FORMAT:
-                raise ValueError("it is of another format")
-            trace, archive = _pop_prefix(arrays, "trace/"), Archive(**_pop_prefix(arrays, "archive/"))
-            header |= {key: tuple(header[key]) for key in ("names", "warnings")}
-            header["bounds"] = as_bounds(header["bounds"])
-            header["mixture"] = unpack(header["mixture"], _pop_prefix(arrays, "mixture/"), allowed=("steinbox",))
-            header["status"] = Status[header["status"]]
-            header["failures"] = {kind: Failure.from_json(data) for kind, data in header["failures"].items()}
-            return cls(trace=trace, archive=archive, **arrays, **header)
+            number = _format_number(header.pop("format", None))
+            if number == _FORMAT:
+                return cls._from_header_and_arrays(header, arrays)
         except FileNotFoundError:
             raise
+        except SerializationError as error:
+            raise ValueError(f"{path} cannot be loaded here: {error}") from error
         except Exception as error:
             raise ValueError(f"{path} is not a result that steinbox saved: {error}") from error
+        raise ValueError(f"{path} {describe_format(number, _FORMAT)}")
+
+    def _to_header_and_arrays(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        packed: dict[str, Array] = {}
+        header = {name: getattr(self, name) for name in _PLAIN} | {
+            "format": f"steinbox-result-{_FORMAT}",
+            "bounds": None if self.bounds is None else self.bounds.to_json(),
+            "failures": {kind: failure.to_json() for kind, failure in self.failures.items()},
+            "status": self.status.name,
+            "mixture": pack(self.mixture, packed),
+        }
+        arrays = {name: getattr(self, name) for name in ("particles", "weights", "log_prob", "pool", "pool_weights")}
+        arrays |= {f"mixture/{name}": values for name, values in packed.items()}
+        arrays |= {f"archive/{field.name}": getattr(self.archive, field.name) for field in fields(Archive)}
+        arrays |= {f"trace/{name}": values for name, values in self.trace.items()}
+        return header, arrays
+
+    @classmethod
+    def _from_header_and_arrays(cls, header: dict[str, Any], arrays: dict[str, Array]) -> Result:
+        trace, archive = _pop_prefix(arrays, "trace/"), Archive(**_pop_prefix(arrays, "archive/"))
+        header |= {
+            "names": tuple(header["names"]),
+            "warnings": tuple(header["warnings"]),
+            "bounds": as_bounds(header["bounds"]),
+            "failures": {kind: Failure.from_json(data) for kind, data in header["failures"].items()},
+            "status": Status[header["status"]],
+            "mixture": unpack(header["mixture"], _pop_prefix(arrays, "mixture/")),
+        }
+        return cls(trace=trace, archive=archive, **header | arrays)
 
     def to_arviz(self) -> Any:
         """The particles inside the support as an ArviZ ``DataTree``: one chain, one draw per particle.
@@ -220,6 +240,13 @@ class Result:
             + " ".join([str(self.status), *(f"Warning: {warning}" for warning in self.warnings)])
             + ">"
         )
+
+
+def _format_number(text: object) -> int:
+    found = re.fullmatch(r"steinbox-result-(\d{1,9})", str(text))
+    if found is None:
+        raise ValueError(f"its format is {text!r}")
+    return int(found[1])
 
 
 def _pop_prefix(arrays: dict[str, Array], prefix: str) -> dict[str, Array]:

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from steinbox.common.arrays import Array
+from steinbox.common.serialization import serializable
 from steinbox.evaluation import Evaluation
 from steinbox.maps.coordinates import Affine, Whitened
 from steinbox.numerics.weights import effective_sample_size, normalize
@@ -22,6 +23,7 @@ from steinbox.surrogates.interpolant import Interpolant
 _TARGET_ACCEPTANCE = 0.574
 
 
+@serializable("ais-state")
 @dataclass(frozen=True, eq=False)
 class AISState:
     """Weighted chains of the tempered target; ``half`` is the one that moves next."""

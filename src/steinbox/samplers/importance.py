@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 
 from steinbox.common.arrays import Array
+from steinbox.common.serialization import serializable
 from steinbox.densities.initial import Initial
 from steinbox.evaluation import Evaluation
 from steinbox.numerics.weights import effective_sample_size, normalize
@@ -15,6 +16,7 @@ from steinbox.samplers.base import Info, Sample
 from steinbox.samplers.fixed_length import FixedLength, FixedLengthState
 
 
+@serializable("importance-sampling-state")
 @dataclass(frozen=True, eq=False)
 class ImportanceState:
     """All draws so far, and those that come next."""

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from steinbox.common.arrays import Array
+from steinbox.common.serialization import serializable
 from steinbox.densities.gaussian import Gaussian
 from steinbox.evaluation import Evaluation
 from steinbox.numerics.weights import normalize, systematic_resample, temper
@@ -16,6 +17,7 @@ from steinbox.samplers.base import Info, Sample
 from steinbox.samplers.fixed_length import AnnealedFixedLength, equally_weighted
 
 
+@serializable("smc-state")
 @dataclass(frozen=True, eq=False)
 class SMCState:
     """Equally weighted particles of the tempered target, and where they may move."""

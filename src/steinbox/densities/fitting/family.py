@@ -8,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from steinbox.common.arrays import Array
+from steinbox.common.serialization import serializable
 from steinbox.densities.fitting.curves import fit_curves
 from steinbox.densities.fitting.em import fit_mixture
 from steinbox.densities.fitting.rotated_map import fit_rotated_map
@@ -27,6 +28,7 @@ _CURVES_PENALTY = 0.03  # for each
 # -- maps: their slopes are drawn to zero by so many pseudo-points ----------------------------------------------------
 
 
+@serializable("affine-map-family")
 @dataclass(frozen=True)
 class Straight:
     """An affine map."""
@@ -38,6 +40,7 @@ class Straight:
         return fit_triangular_map(sample, curved=False, pseudo=self.pseudo)
 
 
+@serializable("triangular-map-family")
 @dataclass(frozen=True)
 class Curved:
     """A triangular map of the coordinates in some order."""
@@ -49,6 +52,7 @@ class Curved:
         return fit_triangular_map(sample, curved=True, pseudo=self.pseudo)
 
 
+@serializable("rotated-map-family")
 @dataclass(frozen=True)
 class Turned:
     """A triangular map along axes of its own."""
@@ -63,6 +67,7 @@ class Turned:
 # -- mixtures ----------------------------------------------------------------------------------------------------------
 
 
+@serializable("cluster-family")
 @dataclass(frozen=True)
 class Clusters:
     """Gaussians with means of their own, and covariances of their own or one for all, behind one map."""
@@ -84,6 +89,7 @@ class Clusters:
         return density
 
 
+@serializable("shell-family")
 @dataclass(frozen=True)
 class Shells:
     """Gaussians around one mean, of different widths, behind one map."""
@@ -103,6 +109,7 @@ class Shells:
         return WarpedMixture(density.warps, GaussianMixture([Gaussian(mixture.mean, cov=mixture.cov)]))
 
 
+@serializable("curve-family")
 @dataclass(frozen=True)
 class Curves:
     """Gaussians behind maps of their own."""
@@ -124,6 +131,7 @@ Map: TypeAlias = Straight | Curved | Turned
 Kind: TypeAlias = Clusters | Shells | Curves
 
 
+@serializable("density-family")
 @dataclass(frozen=True)
 class Shape:
     """What is chosen: a kind of map, and a kind of mixture."""
@@ -132,6 +140,7 @@ class Shape:
     kind: Kind
 
 
+@serializable("fitted-density")
 @dataclass(frozen=True, eq=False)
 class Fitted:
     """A warped mixture, and the shape that was chosen for it."""

@@ -8,11 +8,13 @@ from typing import Self
 import numpy as np
 
 from steinbox.common.arrays import Array, IntegerArray
+from steinbox.common.serialization import serializable
 from steinbox.densities.fitting.family import Fitted
 from steinbox.densities.gaussian_mixture import GaussianMixture
 from steinbox.samplers.adaptive.weighted_archive import Proposal, WeightedArchive
 
 
+@serializable("adaptive-batch")
 @dataclass(frozen=True, eq=False)
 class Batch:
     """Points to evaluate, why they were drawn, and how many of which proposal."""
@@ -28,6 +30,7 @@ class Batch:
         return cls("stop", np.empty((0, dimension)), (), ())
 
 
+@serializable("adaptive-milestone")
 @dataclass(frozen=True)
 class Milestone:
     """How things stood after a batch."""
@@ -38,6 +41,7 @@ class Milestone:
     effective_sample_size: float
 
 
+@serializable("adaptive-local-search")
 @dataclass(frozen=True, eq=False)
 class Trail:
     """Surprises that are being followed: those it began with, where its own draws start, and what it draws from.
@@ -52,6 +56,7 @@ class Trail:
     is_sure: bool
 
 
+@serializable("adaptive-search")
 @dataclass(frozen=True, eq=False)
 class Search:
     """How far the search for missed mass has come.
@@ -68,6 +73,7 @@ class Search:
     settled: IntegerArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
 
+@serializable("adaptive-refinement")
 @dataclass(frozen=True, eq=False)
 class Polish:
     """Particles that a regression chose, their log-densities, foretold or found, and whether the two agree."""
@@ -77,6 +83,7 @@ class Polish:
     is_good: bool
 
 
+@serializable("adaptive-state")
 @dataclass(frozen=True, eq=False)
 class AdaptiveState:
     """All points so far, what was learned from them, and what is drawn next."""

@@ -18,6 +18,7 @@ import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
 from steinbox.common.arrays import Array
+from steinbox.common.serialization import serializable
 from steinbox.densities.warped_mixture import WarpedMixture
 from steinbox.maps.coordinates import Affine, Whitened
 from steinbox.numerics.kernels import RBF
@@ -30,6 +31,7 @@ _NUM_JUDGES = 300  # points that choose among the candidates
 _TILE = 4096  # points at a time
 
 
+@serializable("gaussian-process")
 @dataclass(frozen=True, eq=False)
 class Regression:
     """The process, given its values at the centres."""
@@ -69,6 +71,7 @@ class Regression:
         return np.asarray(mean), self.scale * np.maximum(1 + self.nugget - known, 0.0)
 
 
+@serializable("surrogate-density")
 @dataclass(frozen=True, eq=False)
 class SurrogateDensity:
     r"""The density that points have which were chosen by a regression: :math:`\rho / \int\rho`, with

@@ -9,6 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from steinbox.common.arrays import Array, Mask
+from steinbox.common.serialization import serializable
 from steinbox.densities.fitting.weighted_points import WeightedPoints
 from steinbox.densities.gaussian_mixture import GaussianMixture
 from steinbox.densities.initial import Initial
@@ -23,6 +24,7 @@ Proposal: TypeAlias = GaussianMixture | WarpedMixture | SurrogateDensity | None
 _FLOOR = 1e4  # nats below the heaviest: what a point outside the support counts as, if none inside is lighter
 
 
+@serializable("weighted-archive")
 @dataclass(frozen=True, eq=False)
 class WeightedArchive:
     r"""Points with their deterministic-mixture weights (Owen & Zhou, 2000; Cornuet et al., 2012),

@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from steinbox.common.arrays import Array
+from steinbox.common.serialization import serializable
 from steinbox.evaluation import Evaluation
 from steinbox.samplers.acceptance import acceptance_probability
 from steinbox.samplers.base import Info, Sample
@@ -30,6 +31,7 @@ class Proposal(Protocol):
         ...
 
 
+@serializable("markov-chain-state")
 @dataclass(frozen=True, eq=False)
 class ChainState:
     """Where the chains are, and where they may go."""

@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from steinbox.common.arrays import Array
+from steinbox.common.serialization import serializable
 from steinbox.samplers.markov.chains import MarkovChains, Proposal
 
 _MOST_REMEMBERED = 5000
 _STRETCH = 2.0
 
 
+@serializable("differential-evolution")
 @dataclass(frozen=True, eq=False)
 class PastDifferences:
     r"""Half of the proposals are :math:`x + \gamma (z_1 - z_2)`, half stretch x away from or towards a :math:`z`.

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from steinbox.common.arrays import Array
+from steinbox.common.serialization import serializable
 from steinbox.numerics.bandwidth import Median
 from steinbox.numerics.kernels import RBF
 from steinbox.numerics.pairwise import kernel_gradient_scatter, median_squared_distance
@@ -18,6 +19,7 @@ _POINTS_FOR_MEDIAN = 200
 _LARGEST_LOG_NU = 5.0  # where the history's gradients vanish no scale helps, and a covariance must stay one
 
 
+@serializable("kernel-adaptive-metropolis")
 @dataclass(frozen=True, eq=False)
 class KernelProposal:
     r"""The proposal :math:`N(x, \gamma^2 I + \nu^2 M_x H M_x^\top)` with :math:`M_x = 2 [\nabla_x k(x, z_1), \dots]`.

@@ -9,6 +9,7 @@ import numpy as np
 
 from steinbox.common.arrays import Array
 from steinbox.common.checks import require_count
+from steinbox.common.serialization import serializable
 from steinbox.maps.coordinates import Affine, Whitened
 from steinbox.numerics.kernels import RBF
 from steinbox.numerics.pairwise import kernel_expansion, median_squared_distance, squared_distances
@@ -27,6 +28,7 @@ class Energy(Protocol):
         ...
 
 
+@serializable("kernel-exponential-family-lite")
 @dataclass(frozen=True, eq=False)
 class LiteFamily:
     r"""The log-density :math:`f(z) = \sum_j \alpha_j k(z_j, z)` that matches the history's score best.
@@ -63,6 +65,7 @@ class LiteFamily:
         return kernel_expansion(z, self.centres, self.coefficients, RBF(), self.bandwidth)[1]
 
 
+@serializable("kernel-exponential-family-finite")
 @dataclass(frozen=True, eq=False)
 class FiniteFamily:
     r"""The log-density :math:`f(z) = \theta^\top \phi(z)` with random features, by score matching.
@@ -95,6 +98,7 @@ class FiniteFamily:
         return np.asarray(-(sines * self.coefficients) @ self.frequencies)
 
 
+@serializable("kernel-hamiltonian")
 @dataclass(frozen=True, eq=False)
 class HamiltonianProposal:
     """Leapfrog in whitened coordinates, the same number of steps for all chains; the momentum is new each time."""
@@ -124,6 +128,7 @@ class HamiltonianProposal:
         return learned if step < self.next_fit else self.settings.fitted(learned, _GROWTH * step + 1, rng)
 
 
+@serializable("khmc-settings")
 @dataclass(frozen=True, kw_only=True)
 class KHMC(MarkovChains):
     r"""Kernel adaptive Hamiltonian Monte Carlo (Strathmann et al., 2015), n chains that share a history.
@@ -196,6 +201,7 @@ class KHMC(MarkovChains):
         return replace(proposal, energy=energy, coordinates=coordinates, next_fit=next_fit)
 
 
+@serializable("flat-energy")
 @dataclass(frozen=True)
 class _NoEnergy:
     def gradient(self, z: Array) -> Array:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from steinbox.common.arrays import Array
+from steinbox.common.serialization import serializable
 from steinbox.densities.gaussian import Gaussian
 from steinbox.samplers.acceptance import robbins_monro
 from steinbox.samplers.markov.chains import MarkovChains, Proposal
@@ -14,6 +15,7 @@ from steinbox.samplers.markov.chains import MarkovChains, Proposal
 _TARGET_ACCEPTANCE = 0.234
 
 
+@serializable("adaptive-random-walk")
 @dataclass(frozen=True, eq=False)
 class RandomWalk:
     r"""The proposal :math:`N(x, s^2\, \tfrac{2.38^2}{d}\, \Sigma)`, symmetric.
@@ -83,6 +85,7 @@ class RandomWalkMetropolis(MarkovChains):
         return FixedWalk(self.step)
 
 
+@serializable("fixed-random-walk")
 @dataclass(frozen=True)
 class FixedWalk:
     """Independent normal steps that never change."""

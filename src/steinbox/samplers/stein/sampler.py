@@ -17,6 +17,7 @@ import numpy as np
 
 from steinbox.common.arrays import Array, IntegerArray, Mask
 from steinbox.common.checks import require_component, require_count
+from steinbox.common.serialization import serializable
 from steinbox.densities.initial import Initial
 from steinbox.evaluation import Evaluation
 from steinbox.maps.coordinates import Coordinates, Whitened
@@ -31,6 +32,7 @@ from steinbox.samplers.stein.direction import stein_direction
 _MOST_FAILURES_IN_ROW = 2  # one failure says nothing about where a particle is, two do
 
 
+@serializable("stein-state")
 @dataclass(frozen=True, eq=False)
 class SteinState:
     """Particles, what is known at them and elsewhere, and where they go next."""

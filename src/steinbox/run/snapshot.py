@@ -1,0 +1,112 @@
+"""A run after one of its iterations, and the bytes of a checkpoint file that hold it.
+
+.. code-block:: text
+
+   steinbox checkpoint 2      the format
+   9f86d081884c7d65…          SHA-256 of the rest
+   PK…                        an .npz file of arrays, and a header of JSON
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from steinbox.common.arrays import Array
+from steinbox.common.serialization import SerializationError, describe_format, pack, unpack
+from steinbox.evaluation import Account, Archive
+
+_FORMAT = 2  # 1 named classes by module and class
+_FIRST_LINE = re.compile(rb"steinbox checkpoint (\d{1,9})\n")
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """All that a run needs to continue: the problem it belongs to, and its state after an iteration."""
+
+    problem: Mapping[str, Any]
+    seed: int
+    generator: Mapping[str, Any]
+    account: Account
+    archive: Archive
+    state: Any
+    trace: tuple[Mapping[str, float | str], ...]
+
+
+class UnreadableError(Exception):
+    """Why a file does not hold a snapshot, said after its name."""
+
+
+def encode(snapshot: Snapshot) -> bytes:
+    """The content of a checkpoint file."""
+    arrays: dict[str, Array] = {}
+    header = {
+        "problem": snapshot.problem,
+        "seed": snapshot.seed,
+        "generator": snapshot.generator,
+        "account": pack(snapshot.account, arrays),
+        "archive": pack(snapshot.archive, arrays),
+        "state": pack(snapshot.state, arrays),
+        "trace": pack(_columns(snapshot.trace), arrays),
+    }
+    buffer = io.BytesIO()
+    np.savez(buffer, allow_pickle=False, header=np.array(json.dumps(header)), **arrays)
+    content = buffer.getvalue()
+    return b"steinbox checkpoint %d\n%s\n%s" % (_FORMAT, hashlib.sha256(content).hexdigest().encode(), content)
+
+
+def decode(data: bytes) -> Snapshot:
+    """The snapshot in the content of a checkpoint file.
+
+    Raises
+    ------
+    UnreadableError
+        If the file is damaged, of another format, or something else altogether.
+    SerializationError
+        If the file is intact but holds what the classes of this program do not fit.
+    """
+    content = _verify(data)
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        header = json.loads(str(arrays.pop("header")))
+        account, archive, state, trace = (
+            unpack(header[key], arrays) for key in ("account", "archive", "state", "trace")
+        )
+        if not (isinstance(account, Account) and isinstance(archive, Archive) and is_dataclass(state)):
+            raise ValueError("it holds no state of a run")
+        problem, seed, generator = dict(header["problem"]), int(header["seed"]), dict(header["generator"])
+        return Snapshot(problem, seed, generator, account, archive, state, _rows(trace))
+    except SerializationError:
+        raise
+    except Exception as error:
+        raise UnreadableError(f"cannot be read ({error})") from error
+
+
+def _verify(data: bytes) -> bytes:
+    """What follows the first two lines, if these are what they should be."""
+    first_line = _FIRST_LINE.match(data)
+    if first_line is None:
+        raise UnreadableError("is not a checkpoint")
+    if int(first_line[1]) != _FORMAT:
+        raise UnreadableError(describe_format(int(first_line[1]), _FORMAT))
+    checksum, _, content = data[first_line.end() :].partition(b"\n")
+    if hashlib.sha256(content).hexdigest().encode() != checksum:
+        raise UnreadableError("is damaged (its checksum is wrong)")
+    return content
+
+
+def _columns(trace: tuple[Mapping[str, float | str], ...]) -> dict[str, Array]:
+    return {key: np.array([info[key] for info in trace]) for key in trace[0]}
+
+
+def _rows(columns: Mapping[str, Array]) -> tuple[dict[str, float | str], ...]:
+    values = [column.tolist() for column in columns.values()]
+    return tuple(dict(zip(columns, row, strict=True)) for row in zip(*values, strict=True))
