@@ -11,6 +11,7 @@ import textwrap
 
 import numpy as np
 import pytest
+from implementations import SAMPLERS
 
 import steinbox as sb
 from steinbox.common import serialization
@@ -20,25 +21,6 @@ from steinbox.run.resume import differences
 from steinbox.samplers.markov.chains import MarkovChains
 
 START = sb.Gaussian([0.0, 0.0], std=3.0)
-METHODS = {
-    "adaptive importance sampling": sb.AdaptiveImportanceSampling(),
-    "adaptive importance sampling of noisy values": sb.AdaptiveImportanceSampling(noise=0.1),
-    "annealed gf-svgd": sb.AnnealedGFSVGD(),
-    "gf-svgd": sb.GFSVGD(),
-    "annealed svgd": sb.AnnealedSVGD(),
-    "svgd": sb.SVGD(),
-    "importance sampling": sb.baselines.ImportanceSampling(),
-    "random walk": sb.baselines.RandomWalkMetropolis(),
-    "fixed walk": sb.baselines.RandomWalkMetropolis(step=0.5),
-    "adaptive metropolis": sb.baselines.AdaptiveMetropolis(),
-    "differential evolution": sb.baselines.DifferentialEvolution(),
-    "kamh": sb.baselines.KAMH(),
-    "khmc": sb.baselines.KHMC(),
-    "khmc finite": sb.baselines.KHMC(family="finite"),
-    "smc": sb.baselines.SMC(),
-    "ais": sb.baselines.AIS(),
-    "gf-ais": sb.baselines.GFAIS(),
-}
 
 
 def log_prob(x):
@@ -79,16 +61,16 @@ def assert_same(ours, theirs):
         assert getattr(ours, name) == getattr(theirs, name)
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", SAMPLERS)
 def test_a_resumed_run_is_the_run_that_was_never_stopped(name, tmp_path):
-    whole = run(method=METHODS[name], function=noisy)
+    whole = run(method=SAMPLERS[name], function=noisy)
     path = tmp_path / "run.ckpt"
     for index in range(len(next(iter(whole.trace.values()))) // 3, 100, 3):
-        stopped = run(path, method=METHODS[name], function=noisy, callback=interrupt_at(index))
+        stopped = run(path, method=SAMPLERS[name], function=noisy, callback=interrupt_at(index))
         if stopped.status.is_complete:
             break
         assert stopped.status is sb.Status.INTERRUPTED
-    assert_same(run(path, method=METHODS[name], function=noisy), whole)
+    assert_same(run(path, method=SAMPLERS[name], function=noisy), whole)
     assert whole.num_failures > 0
 
 
@@ -320,7 +302,7 @@ def packed_names(tree):
         yield from packed_names(each)
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", SAMPLERS)
 def test_all_that_a_run_writes_has_a_stable_name(name, tmp_path, monkeypatch):
     """After every iteration; no name of a module is among them."""
     names = set()
@@ -332,7 +314,7 @@ def test_all_that_a_run_writes_has_a_stable_name(name, tmp_path, monkeypatch):
 
     monkeypatch.setattr(checkpoint, "MAX_WRITING_FRACTION", np.inf)
     monkeypatch.setattr(snapshot, "pack", recorded)
-    result = run(tmp_path / "run.ckpt", method=METHODS[name], function=noisy)
+    result = run(tmp_path / "run.ckpt", method=SAMPLERS[name], function=noisy)
     assert {"evaluation-account", "evaluation-archive", "evaluation-failure"} < names
     assert names <= serialization.CLASSES.keys()
     assert sb.Result.load(result.save(tmp_path / "result.npz")).num_evals == result.num_evals
