@@ -35,7 +35,7 @@ from scipy.stats import chi2
 import steinbox as sb
 from steinbox.densities.fitting import choice
 from steinbox.densities.initial import Initial
-from steinbox.densities.warped_mixture import WarpedMixture
+from steinbox.densities.mixture import Mixture
 from steinbox.evaluation import Evaluation
 from steinbox.numerics import herding
 from steinbox.numerics.optimizers import Adam, CosineDecay
@@ -112,12 +112,8 @@ def widened(scales: np.ndarray | list[float], shares: np.ndarray | list[float]) 
 
     def proposals(self: sb.AdaptiveImportanceSampling, state: AdaptiveState) -> tuple[tuple[Any, ...], str]:
         (density, *others), decision = original(self, state)
-        components = [
-            sb.Gaussian(each.mean, cov=scale * each.cov) for scale in scales for each in density.mixture.components
-        ]
-        mixture = sb.GaussianMixture(components, np.outer(shares, density.mixture.weights).ravel())
-        warps = density.warps if len(density.warps) == 1 else density.warps * len(scales)
-        return (WarpedMixture(warps, mixture), *others), decision
+        copies = [density.scale_components([np.sqrt(scale)]) for scale in scales]
+        return (Mixture(copies, shares), *others), decision
 
     return exchanged(sb.AdaptiveImportanceSampling, "_proposals", proposals)
 

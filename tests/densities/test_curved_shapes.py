@@ -69,9 +69,9 @@ def test_two_curves_are_told_apart(rng):
     """With one map for both, 0.3 nats and more are lost."""
     target = Mirrored()
     density = fit_curves(equal(target.sample(1000, rng)), 2, rng)
-    assert density.num_components == len(density.warps) == 2
+    assert density.num_components == len(density.densities) == 2
     assert lost(density, target, rng) < 0.1
-    np.testing.assert_allclose(density.mixture.weights, 0.5, atol=0.05)
+    np.testing.assert_allclose(density.weights, 0.5, atol=0.05)
 
 
 def test_weights_count(rng):

@@ -215,7 +215,7 @@ def test_the_score_goes_through_drivers_and_products(rng):
         (density.log_prob(points + step * axis) - density.log_prob(points - step * axis)) / (2 * step)
         for axis in np.eye(5)
     ]
-    assert density.warps[0].log_scales[1:].any()
+    assert density.map.log_scales[1:].any()
     np.testing.assert_allclose(density.score(points), np.array(slopes).T, rtol=1e-3, atol=1e-3)
 
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from steinbox.common.arrays import Array
 from steinbox.common.serialization import serializable
 from steinbox.densities.gaussian import Gaussian
+from steinbox.densities.mixture import normalize_weights
 from steinbox.numerics.quasi_random import quasi_random_normal
 from steinbox.numerics.weights import log_sum_exp, systematic_resample
 
@@ -41,16 +42,23 @@ class GaussianMixture:
         components = tuple(components)
         if not components or len({component.dimension for component in components}) != 1:
             raise ValueError("GaussianMixture expects at least one component, all of the same dimension")
-        weights = np.ones(len(components)) if weights is None else np.asarray(weights, dtype=np.float64)
-        if weights.shape != (len(components),) or not np.all(weights > 0):
-            raise ValueError(f"GaussianMixture expects {len(components)} positive weights, got {weights}")
         object.__setattr__(self, "components", components)
-        object.__setattr__(self, "weights", weights / weights.sum())
+        object.__setattr__(self, "weights", normalize_weights("GaussianMixture", len(components), weights))
 
     @property
     def dimension(self) -> int:
         """The number of coordinates d."""
         return self.components[0].dimension
+
+    @property
+    def num_components(self) -> int:
+        """The number K of Gaussians."""
+        return len(self.components)
+
+    @property
+    def is_curved(self) -> bool:
+        """Gaussians are not."""
+        return False
 
     @property
     def mean(self) -> Array:
@@ -102,3 +110,8 @@ class GaussianMixture:
         """Of the components for the rows of ``x``, (n, K)."""
         log_terms = self.log_terms(x)
         return np.asarray(np.exp(log_terms - log_sum_exp(log_terms)).T)
+
+    def scale_components(self, widths: Sequence[float]) -> GaussianMixture:
+        """Each component replaced by copies of it, that many times as wide."""
+        copies = [Gaussian(each.mean, cov=width**2 * each.cov) for each in self.components for width in widths]
+        return GaussianMixture(copies, np.repeat(self.weights, len(widths)))

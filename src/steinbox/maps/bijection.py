@@ -34,6 +34,11 @@ from steinbox.common.arrays import Array
 class Bijection(Protocol):
     """An invertible map of points; all arrays are (n, d), log-determinants (n,)."""
 
+    @property
+    def is_curved(self) -> bool:
+        """Whether it is more than affine."""
+        ...
+
     def forward(self, points: Array) -> Array:
         """The images f(x)."""
         ...
@@ -58,6 +63,11 @@ class Bijection(Protocol):
 @dataclass(frozen=True)
 class Identity(Bijection):
     """Every point is its own image."""
+
+    @property
+    def is_curved(self) -> bool:
+        """It is not."""
+        return False
 
     def forward(self, points: Array) -> Array:
         return points

@@ -209,6 +209,11 @@ class Bounds(Bijection):
     parameters: tuple[Parameter, ...]
 
     @property
+    def is_curved(self) -> bool:
+        """Whether any parameter has a bound."""
+        return not all(isinstance(parameter, Free) for parameter in self.parameters)
+
+    @property
     def num_free(self) -> int:
         """The number m of free numbers."""
         return sum(parameter.num_free for parameter in self.parameters)

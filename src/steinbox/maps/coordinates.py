@@ -29,6 +29,11 @@ class Affine(Bijection):
     root: Array
     inverse_root: Array
 
+    @property
+    def is_curved(self) -> bool:
+        """It is not."""
+        return False
+
     def forward(self, points: Array) -> Array:
         """From x to z."""
         return np.asarray((points - self.center) @ self.inverse_root.T)

@@ -14,7 +14,7 @@ import numpy as np
 
 from steinbox.common.arrays import Array
 from steinbox.common.serialization import SerializationError, describe_format, pack, unpack
-from steinbox.densities.warped_mixture import WarpedMixture
+from steinbox.densities.density import MixtureDensity
 from steinbox.evaluation import Archive, Failure
 from steinbox.maps.bounds import Bounds, as_bounds
 from steinbox.run.status import Status
@@ -73,7 +73,7 @@ class Result:
         How many independent draws the pool is worth.
     pareto_shape : float
         Of the tail of the pool's weights: above 0.7 they cannot be trusted. NaN if there is no pool.
-    mixture : WarpedMixture or None
+    mixture : MixtureDensity or None
         The last proposal: a normalised density with a score, to be used as a surrogate. If there are bounds, it is one
         of the free parameters.
     trace : mapping of str to (T,) array
@@ -104,7 +104,7 @@ class Result:
     log_evidence_error: float
     effective_sample_size: float
     pareto_shape: float
-    mixture: WarpedMixture | None
+    mixture: MixtureDensity | None
     trace: Mapping[str, Array]
     warnings: tuple[str, ...]
     seed: int

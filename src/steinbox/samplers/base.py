@@ -9,8 +9,8 @@ from typing import Any, Protocol, Self, TypeAlias, runtime_checkable
 import numpy as np
 
 from steinbox.common.arrays import Array
+from steinbox.densities.density import MixtureDensity
 from steinbox.densities.initial import Initial
-from steinbox.densities.warped_mixture import WarpedMixture
 from steinbox.evaluation import Evaluation
 
 Info: TypeAlias = Mapping[str, float | str]
@@ -35,7 +35,7 @@ class WeightedSample:
     log_evidence_error: float
     effective_sample_size: float
     pareto_shape: float
-    mixture: WarpedMixture | None
+    mixture: MixtureDensity | None
     doubts: tuple[str, ...]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 
 from steinbox.common.arrays import Array
@@ -9,7 +11,10 @@ from steinbox.densities.fitting.em import fit_mixture
 from steinbox.densities.fitting.triangular_map import fit_triangular_map
 from steinbox.densities.fitting.weighted_points import WeightedPoints
 from steinbox.densities.gaussian_mixture import GaussianMixture
-from steinbox.densities.warped_mixture import WarpedMixture
+from steinbox.densities.mixture import Mixture
+from steinbox.densities.pullback import Pullback
+
+CurvesDensity: TypeAlias = Mixture[Pullback[GaussianMixture]]
 
 _NUM_ITERATIONS = 15
 _NUM_SLICINGS = 4
@@ -24,7 +29,7 @@ def fit_curves(
     *,
     pseudo: float = 0.5,
     start: Array | None = None,
-) -> WarpedMixture:
+) -> CurvesDensity:
     """The mixture of so many Gaussians behind maps of their own; fewer if some are left with hardly any points.
 
     It starts from the responsibilities ``start``, (m, K), or from those of a mixture of plain Gaussians and from slices
@@ -38,7 +43,7 @@ def fit_curves(
     >>> rng = np.random.default_rng(0)
     >>> side = rng.choice([-1, 1], size=(1000, 1))
     >>> points = side * (Banana().sample(1000, rng) + [0, 4])  # and its mirror image
-    >>> fit_curves(WeightedPoints(points, np.full(1000, 1e-3), 1000), 2, rng).mixture.weights.round(1)
+    >>> fit_curves(WeightedPoints(points, np.full(1000, 1e-3), 1000), 2, rng).weights.round(1)
     array([0.5, 0.5])
     """
     if start is not None:
@@ -51,8 +56,8 @@ def fit_curves(
 
 
 def _climbed(
-    sample: WeightedPoints, density: WarpedMixture, rng: np.random.Generator, pseudo: float, num_iterations: int
-) -> WarpedMixture:
+    sample: WeightedPoints, density: CurvesDensity, rng: np.random.Generator, pseudo: float, num_iterations: int
+) -> CurvesDensity:
     """The density after so many steps, or fewer if they do not help."""
     height = _height(density, sample)
     for _ in range(num_iterations if density.is_curved else 0):
@@ -63,7 +68,7 @@ def _climbed(
     return density
 
 
-def _height(density: WarpedMixture, sample: WeightedPoints) -> float:
+def _height(density: CurvesDensity, sample: WeightedPoints) -> float:
     return float(sample.weights @ density.log_prob(sample.points))
 
 
@@ -78,21 +83,20 @@ def _slices(sample: WeightedPoints, number: int, rng: np.random.Generator) -> Ar
 
 def _maximised(
     sample: WeightedPoints, responsibilities: Array, rng: np.random.Generator, pseudo: float
-) -> WarpedMixture:
+) -> CurvesDensity:
     """The components for these responsibilities."""
     shares = sample.weights @ responsibilities
     kept = np.flatnonzero(shares * sample.size >= fewest(sample.points.shape[1]))
     kept = kept if len(kept) else np.array([np.argmax(shares)])
-    warps, components = [], []
+    densities = []
     for k in kept:
         mine = np.flatnonzero(responsibilities[:, k] > _MINE)
         weights = sample.weights[mine] * responsibilities[mine, k]
         part = WeightedPoints(sample.points[mine], weights / weights.sum(), float(shares[k] * sample.size))
         warp = fit_triangular_map(part, curved=True, pseudo=pseudo)
         white = WeightedPoints(warp.forward(part.points), part.weights, part.size)
-        warps.append(warp)
-        components.append(fit_mixture(white, 1, rng).components[0])
-    return WarpedMixture(tuple(warps), GaussianMixture(components, shares[kept]))
+        densities.append(Pullback(warp, fit_mixture(white, 1, rng)))
+    return Mixture(densities, shares[kept])
 
 
 def fewest(dimension: int) -> int:

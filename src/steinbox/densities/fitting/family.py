@@ -9,7 +9,7 @@ import numpy as np
 
 from steinbox.common.arrays import Array
 from steinbox.common.serialization import serializable
-from steinbox.densities.fitting.curves import fit_curves
+from steinbox.densities.fitting.curves import CurvesDensity, fit_curves
 from steinbox.densities.fitting.em import fit_mixture
 from steinbox.densities.fitting.rotated_map import fit_rotated_map
 from steinbox.densities.fitting.shells import fit_shells
@@ -17,9 +17,14 @@ from steinbox.densities.fitting.triangular_map import fit_triangular_map
 from steinbox.densities.fitting.weighted_points import WeightedPoints
 from steinbox.densities.gaussian import Gaussian
 from steinbox.densities.gaussian_mixture import GaussianMixture
-from steinbox.densities.warped_mixture import WarpedMixture
+from steinbox.densities.mixture import Mixture
+from steinbox.densities.pullback import Pullback
+from steinbox.maps.bijection import Bijection
 from steinbox.maps.rotated import RotatedMap
 from steinbox.maps.triangular import TriangularMap
+
+ClustersDensity: TypeAlias = Pullback[GaussianMixture]
+FittedDensity: TypeAlias = ClustersDensity | CurvesDensity
 
 _PENALTY = 0.01  # in nats per point, on the logarithm of the number of components
 _SHELLS_PENALTY = 0.03
@@ -84,9 +89,9 @@ class Clusters:
         """To points in white coordinates, from these responsibilities."""
         return fit_mixture(sample, self.num_components, rng, tied=self.tied, start=start)
 
-    def as_clusters(self, density: WarpedMixture) -> WarpedMixture:
+    def as_clusters(self, density: FittedDensity) -> ClustersDensity | None:
         """A density of this kind, whose components may be doubled."""
-        return density
+        return None if isinstance(density, Mixture) else density
 
 
 @serializable("shell-family")
@@ -103,10 +108,12 @@ class Shells:
         """To points in white coordinates; there is nothing to start from."""
         return fit_shells(sample)
 
-    def as_clusters(self, density: WarpedMixture) -> WarpedMixture:
+    def as_clusters(self, density: FittedDensity) -> ClustersDensity | None:
         """One Gaussian in place of all shells."""
-        mixture = density.mixture
-        return WarpedMixture(density.warps, GaussianMixture([Gaussian(mixture.mean, cov=mixture.cov)]))
+        if isinstance(density, Mixture):
+            return None
+        shells = density.density
+        return Pullback(density.map, GaussianMixture([Gaussian(shells.mean, cov=shells.cov)]))
 
 
 @serializable("curve-family")
@@ -121,7 +128,7 @@ class Curves:
         """In nats per point."""
         return _CURVES_PENALTY * self.num_components
 
-    def as_clusters(self, density: WarpedMixture) -> None:
+    def as_clusters(self, density: FittedDensity) -> None:
         """There is no such density."""
 
 
@@ -143,26 +150,26 @@ class Shape:
 @serializable("fitted-density")
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A warped mixture, and the shape that was chosen for it."""
+    """A density, and the shape that was chosen for it."""
 
     shape: Shape
-    density: WarpedMixture
+    density: FittedDensity
 
 
 def fit_behind(
-    warp: TriangularMap | RotatedMap,
+    warp: Bijection,
     sample: WeightedPoints,
     kind: Clusters | Shells,
     start: Array | None,
     rng: np.random.Generator,
-) -> WarpedMixture:
+) -> ClustersDensity:
     """A mixture behind this map, fitted from these responsibilities."""
     white = WeightedPoints(warp.forward(sample.points), sample.weights, sample.size)
-    return WarpedMixture((warp,), kind.fit(white, rng, start))
+    return Pullback(warp, kind.fit(white, rng, start))
 
 
 def curves(
-    number: int, sample: WeightedPoints, pseudo: float, start: WarpedMixture | None, rng: np.random.Generator
+    number: int, sample: WeightedPoints, pseudo: float, start: FittedDensity | None, rng: np.random.Generator
 ) -> Fitted:
     """At most so many Gaussians behind curved maps of their own, fitted from another density's responsibilities."""
     responsibilities = None if start is None else start.responsibilities(sample.points)

@@ -9,12 +9,13 @@ import numpy as np
 
 from steinbox.common.arrays import Array
 from steinbox.densities.fitting.curves import fewest
-from steinbox.densities.fitting.em import fit_mixture
 from steinbox.densities.fitting.family import (
     Clusters,
+    ClustersDensity,
     Curved,
     Curves,
     Fitted,
+    FittedDensity,
     Map,
     Shape,
     Shells,
@@ -28,7 +29,8 @@ from steinbox.densities.fitting.triangular_map import fit_triangular_map
 from steinbox.densities.fitting.weighted_points import WeightedPoints
 from steinbox.densities.gaussian import Gaussian
 from steinbox.densities.gaussian_mixture import GaussianMixture
-from steinbox.densities.warped_mixture import WarpedMixture
+from steinbox.densities.mixture import Mixture
+from steinbox.densities.pullback import Pullback
 from steinbox.maps.rotated import RotatedMap
 from steinbox.maps.triangular import TriangularMap
 
@@ -53,7 +55,7 @@ def choose(sample: WeightedPoints, rng: np.random.Generator, previous: Fitted | 
     >>> from steinbox.targets import Banana
     >>> points = Banana().sample(1000, np.random.default_rng(0))
     >>> choose(WeightedPoints(points, np.full(1000, 1e-3), 1000), np.random.default_rng(0)).density
-    <steinbox.WarpedMixture: 1 components in 2 dimensions, curved>
+    <steinbox.Pullback: 1 component in 2 dimensions, curved>
     """
     sample = sample.at_most(_MAX_POINTS, rng)
     order = rng.permutation(len(sample.points))
@@ -76,15 +78,16 @@ def refit(sample: WeightedPoints, previous: Fitted, rng: np.random.Generator) ->
 
 def add_component(previous: Fitted, sample: WeightedPoints, share: float, rng: np.random.Generator) -> Fitted:
     """The same mixture with one more component, fitted to the sample, that has this share of the mass."""
-    density, is_curves = previous.density, isinstance(previous.shape.kind, Curves)
-    warp = fit_triangular_map(sample, curved=False) if is_curves else density.warps[0]
-    white = WeightedPoints(warp.forward(sample.points), sample.weights, sample.size)
-    components = [*density.mixture.components, *fit_mixture(white, 1, rng).components]
-    share = float(np.clip(share, 1e-6, 1 - 1e-6))
-    mixture = GaussianMixture(components, np.append((1 - share) * density.mixture.weights, share))
-    kind = Curves(len(components)) if is_curves else Clusters(len(components), tied=False)
-    warps = (*density.warps, warp) if is_curves else density.warps
-    return Fitted(replace(previous.shape, kind=kind), WarpedMixture(warps, mixture))
+    density, share = previous.density, float(np.clip(share, 1e-6, 1 - 1e-6))
+    if isinstance(density, Mixture):
+        straight = fit_triangular_map(sample, curved=False)
+        densities = [*density.densities, fit_behind(straight, sample, _ONE, None, rng)]
+        weights = np.append((1 - share) * density.weights, share)
+        return Fitted(replace(previous.shape, kind=Curves(len(densities))), Mixture(densities, weights))
+    added = fit_behind(density.map, sample, _ONE, None, rng).density
+    components = [*density.density.components, *added.components]
+    mixture = GaussianMixture(components, np.append((1 - share) * density.density.weights, share))
+    return Fitted(replace(previous.shape, kind=Clusters(len(components), tied=False)), Pullback(density.map, mixture))
 
 
 def _refitted(sample: WeightedPoints, previous: Fitted, rng: np.random.Generator) -> Fitted:
@@ -95,7 +98,7 @@ def _refitted(sample: WeightedPoints, previous: Fitted, rng: np.random.Generator
     return Fitted(shape, fit_behind(shape.map.fit(sample), sample, shape.kind, start, rng))
 
 
-def _score(density: WarpedMixture, test: WeightedPoints) -> float:
+def _score(density: FittedDensity, test: WeightedPoints) -> float:
     return float(test.weights @ density.log_prob(test.points))
 
 
@@ -151,12 +154,12 @@ def _kinds(sample: WeightedPoints, previous: Fitted | None) -> Iterator[tuple[Cl
                 yield kind, _doubled(before, sample.points)
 
 
-def _doubled(previous: WarpedMixture, points: Array) -> Array:
+def _doubled(previous: ClustersDensity, points: Array) -> Array:
     """Responsibilities when every component is there twice, once much narrower."""
-    mixture = previous.mixture
+    mixture = previous.density
     narrow = [Gaussian(each.mean, cov=0.2 * each.cov) for each in mixture.components]
     doubled = GaussianMixture([*mixture.components, *narrow], np.concatenate([mixture.weights, mixture.weights]))
-    return doubled.responsibilities(previous.warps[0].forward(points))
+    return doubled.responsibilities(previous.map.forward(points))
 
 
 def _curves(sample: WeightedPoints, best: Fitted, previous: Fitted | None) -> Iterator[Fitted]:
@@ -165,7 +168,7 @@ def _curves(sample: WeightedPoints, best: Fitted, previous: Fitted | None) -> It
     Where one component behind one map, or shells, do better than several, curves of their own would be in vain.
     """
     dimension, rng = sample.points.shape[1], np.random.default_rng(0)
-    starts: list[tuple[int, WarpedMixture | None]] = []
+    starts: list[tuple[int, FittedDensity | None]] = []
     if isinstance(best.shape.kind, Clusters) and best.shape.kind.num_components > 1:
         starts.append((2, None))
     if previous is not None and previous.density.num_components > 1:

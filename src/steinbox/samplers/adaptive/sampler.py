@@ -14,12 +14,12 @@ import numpy as np
 
 from steinbox.common.arrays import Array
 from steinbox.common.checks import require_count, require_noise, require_number
+from steinbox.densities.density import Density
 from steinbox.densities.fitting.model_selection import choose, refit
 from steinbox.densities.fitting.quadratic import quadratic_proposal
 from steinbox.densities.fitting.weighted_points import WeightedPoints
 from steinbox.densities.gaussian_mixture import GaussianMixture
 from steinbox.densities.initial import Initial
-from steinbox.densities.warped_mixture import WarpedMixture
 from steinbox.evaluation import Evaluation
 from steinbox.numerics.weights import normalize, temper
 from steinbox.samplers.adaptive.output import answer
@@ -275,7 +275,7 @@ class AdaptiveImportanceSampling:
         draws = [each.quasi_random(count, rng) for each, count in zip(proposals, counts, strict=True)]
         return replace(state, next=Batch(decision, np.concatenate(draws), proposals, counts))
 
-    def _proposals(self, state: AdaptiveState) -> tuple[tuple[GaussianMixture | WarpedMixture, ...], str]:
+    def _proposals(self, state: AdaptiveState) -> tuple[tuple[Density, ...], str]:
         if state.fitted is None:
             raise ValueError("there is no mixture yet")
         if state.tempering < 1:

@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from steinbox.common.arrays import Array, IntegerArray
+from steinbox.densities.density import MixtureDensity
 from steinbox.densities.fitting.em import fit_mixture
 from steinbox.densities.fitting.model_selection import add_component
 from steinbox.densities.fitting.weighted_points import WeightedPoints
 from steinbox.densities.gaussian import Gaussian
 from steinbox.densities.gaussian_mixture import GaussianMixture
 from steinbox.densities.initial import Initial
-from steinbox.densities.warped_mixture import WarpedMixture
 from steinbox.numerics.pairwise import squared_distances
 from steinbox.numerics.weights import effective_sample_size, normalize, temper
 from steinbox.samplers.adaptive.state import AdaptiveState, Batch, Search, Trail
@@ -82,12 +82,9 @@ def wide(initial: Initial, rng: np.random.Generator) -> GaussianMixture:
     return GaussianMixture([Gaussian(draws.mean(axis=0), cov=4 * np.atleast_2d(np.cov(draws.T)))])
 
 
-def narrowed(density: WarpedMixture) -> WarpedMixture:
+def narrowed(density: MixtureDensity) -> MixtureDensity:
     """Each component much narrower than it is, in several widths: within a mode there may be a spike."""
-    mixture = density.mixture
-    components = [Gaussian(each.mean, cov=width**2 * each.cov) for each in mixture.components for width in _NARROW]
-    warps = density.warps if len(density.warps) == 1 else tuple(warp for warp in density.warps for _ in _NARROW)
-    return WarpedMixture(warps, GaussianMixture(components, np.repeat(mixture.weights, len(_NARROW))))
+    return density.scale_components(_NARROW)
 
 
 def following(state: AdaptiveState, left: int, initial: Initial, rng: np.random.Generator) -> AdaptiveState:

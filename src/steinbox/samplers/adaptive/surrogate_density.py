@@ -19,7 +19,7 @@ from scipy.linalg import cholesky, solve_triangular
 
 from steinbox.common.arrays import Array
 from steinbox.common.serialization import serializable
-from steinbox.densities.warped_mixture import WarpedMixture
+from steinbox.densities.density import Density
 from steinbox.maps.coordinates import Affine, Whitened
 from steinbox.numerics.kernels import RBF
 from steinbox.numerics.pairwise import squared_distances
@@ -36,7 +36,7 @@ _TILE = 4096  # points at a time
 class Regression:
     """The process, given its values at the centres."""
 
-    base: WarpedMixture | None
+    base: Density | None
     coordinates: Affine
     centres: Array
     trend: Array
@@ -102,7 +102,7 @@ class SurrogateDensity:
         return np.where(np.isnan(found), mean - variance, found) - self.log_evidence
 
 
-def regression(points: Array, log_prob: Array, mixture: WarpedMixture) -> Regression | None:
+def regression(points: Array, log_prob: Array, mixture: Density) -> Regression | None:
     """The process through these values; None if its covariance is not positive in rounding.
 
     Examples
@@ -129,13 +129,11 @@ def regression(points: Array, log_prob: Array, mixture: WarpedMixture) -> Regres
     return Regression(base, coordinates, z, trend, coefficients, root, max(float(scale), 0.0), bandwidth, nugget)
 
 
-def _base(base: WarpedMixture | None, x: Array) -> Array:
+def _base(base: Density | None, x: Array) -> Array:
     return np.zeros(len(x)) if base is None else base.log_prob(x)
 
 
-def _most_likely(
-    points: Array, z: Array, log_prob: Array, mixture: WarpedMixture
-) -> tuple[WarpedMixture | None, float, float]:
+def _most_likely(points: Array, z: Array, log_prob: Array, mixture: Density) -> tuple[Density | None, float, float]:
     """The base, the bandwidth and the nugget under which some of the values are the most likely."""
     some = slice(None, None, -(-len(z) // _NUM_JUDGES))
     z, points, log_prob = z[some], points[some], log_prob[some]

@@ -10,15 +10,14 @@ import numpy as np
 
 from steinbox.common.arrays import Array, Mask
 from steinbox.common.serialization import serializable
+from steinbox.densities.density import Density
 from steinbox.densities.fitting.weighted_points import WeightedPoints
-from steinbox.densities.gaussian_mixture import GaussianMixture
 from steinbox.densities.initial import Initial
-from steinbox.densities.warped_mixture import WarpedMixture
 from steinbox.numerics.herding import heaviest
 from steinbox.numerics.weights import effective_sample_size, log_sum_exp, normalize
 from steinbox.samplers.adaptive.surrogate_density import SurrogateDensity
 
-Proposal: TypeAlias = GaussianMixture | WarpedMixture | SurrogateDensity | None
+Proposal: TypeAlias = Density | SurrogateDensity | None
 """What points were drawn from; None is the initial distribution."""
 
 _FLOOR = 1e4  # nats below the heaviest: what a point outside the support counts as, if none inside is lighter
