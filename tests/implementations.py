@@ -37,4 +37,4 @@ SURROGATES = {
     "interpolant": surrogates.Interpolant(),
     "smoother": surrogates.Smoother(),
 }
-FOR_JUDGING = ("LeaveOneOut", "PassThrough")  # of a sample: these have no value elsewhere
+FOR_A_SAMPLE = ("LeaveOneOut", "PassThrough", "SampleSurrogate")  # these have values at its points only

@@ -294,8 +294,8 @@ def test_wrong_settings_are_refused_in_words(settings, error, message):
 
 def test_a_custom_sample_surrogate_is_checked():
     class SampleSurrogate:
-        def judge(self, points, log_target):
-            return log_target[:, None], -points
+        def evaluate_sample(self, points, log_prob):
+            return log_prob[:, None], -points
 
     with pytest.raises(ValueError, match="log_prob to have shape .6,., got .6, 1."):
         sb.gf_ksd(POINTS, np.zeros(6), surrogate=SampleSurrogate())

@@ -1,4 +1,4 @@
-"""The judges against processes that were really fitted with and without the point."""
+"""Surrogates of a sample against processes that were really fitted with and without the point."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ SETTINGS = {"length_scales": (2.0,), "nugget": 1e-6}
 
 
 def refitted(x, values, leave_one_out, nugget=1e-6, length_scale=2.0):
-    """Mean and unscaled variance of the process that knows all points but one, as a function of z; by the textbook."""
+    """Mean and unscaled variance of the process fitted to all points but one, as a function of z; by the textbook."""
     coordinates = Whitened().fit(x)
     others, observed = coordinates.forward(x), values
     if leave_one_out is not None:
@@ -48,7 +48,7 @@ def refitted(x, values, leave_one_out, nugget=1e-6, length_scale=2.0):
 def test_values_and_scores_are_those_of_refitting_without_the_point(rng):
     x = TARGET.sample(25, rng)
     values = TARGET.log_prob(x) - 1000
-    log_prob, score = LeaveOneOut(**SETTINGS).judge(x, values)
+    log_prob, score = LeaveOneOut(**SETTINGS).evaluate_sample(x, values)
     fits = [refitted(x, values, i) for i in range(25)]
     z = fits[0][0].forward(x)
     means = np.array([mean(z[i]) for i, (_, mean, _) in enumerate(fits)])
@@ -59,10 +59,10 @@ def test_values_and_scores_are_those_of_refitting_without_the_point(rng):
     np.testing.assert_allclose(score, fits[0][0].pull_back_score(x, slopes), rtol=1e-3, atol=1e-4)
 
 
-def test_passing_through_is_the_process_that_knows_all_points(rng):
+def test_passing_through_is_the_process_fitted_to_all_points(rng):
     x = TARGET.sample(25, rng)
     values = TARGET.log_prob(x)
-    log_prob, score = PassThrough(**SETTINGS).judge(x, values)
+    log_prob, score = PassThrough(**SETTINGS).evaluate_sample(x, values)
     coordinates, mean, _ = refitted(x, values, None)
     z = coordinates.forward(x)
     np.testing.assert_array_equal(log_prob, values)
@@ -71,9 +71,9 @@ def test_passing_through_is_the_process_that_knows_all_points(rng):
     )
 
 
-def test_a_quadratic_target_is_known_almost_exactly(rng):
+def test_a_quadratic_target_is_found_almost_exactly(rng):
     x = rng.standard_normal((60, 3))
-    log_prob, score = LeaveOneOut().judge(x, -0.5 * (x**2).sum(axis=1))
+    log_prob, score = LeaveOneOut().evaluate_sample(x, -0.5 * (x**2).sum(axis=1))
     np.testing.assert_allclose(log_prob, -0.5 * (x**2).sum(axis=1), atol=0.02)
     np.testing.assert_allclose(score, -x, atol=0.02)
 
@@ -81,33 +81,33 @@ def test_a_quadratic_target_is_known_almost_exactly(rng):
 def test_copies_are_left_out_together_and_agree(rng):
     x = TARGET.sample(80, rng)
     order = rng.permutation(np.r_[np.arange(80), np.arange(20)])
-    log_prob, score = LeaveOneOut().judge(x, TARGET.log_prob(x))
-    with_copies = LeaveOneOut().judge(x[order], TARGET.log_prob(x[order]))
+    log_prob, score = LeaveOneOut().evaluate_sample(x, TARGET.log_prob(x))
+    with_copies = LeaveOneOut().evaluate_sample(x[order], TARGET.log_prob(x[order]))
     np.testing.assert_allclose(with_copies[0], log_prob[order], atol=1e-6)
     np.testing.assert_allclose(with_copies[1], score[order], atol=1e-4)
 
 
-def test_many_points_are_judged_in_packs(rng):
+def test_many_points_are_split_into_groups(rng):
     x = TARGET.sample(300, rng)
-    log_prob, score = LeaveOneOut(max_points=100, **SETTINGS).judge(x, TARGET.log_prob(x))
+    log_prob, score = LeaveOneOut(max_points=100, **SETTINGS).evaluate_sample(x, TARGET.log_prob(x))
     assert np.isfinite(log_prob).all()
     assert np.median(np.abs(score - TARGET.score(x))) < 0.05
     moved = TARGET.log_prob(x)
-    moved[0] += 5.0  # changes the surrogate of its own pack, and of no other
-    changed = LeaveOneOut(max_points=100, **SETTINGS).judge(x, moved)[0] != log_prob
+    moved[0] += 5.0  # changes the surrogate of its own group, and of no other
+    changed = LeaveOneOut(max_points=100, **SETTINGS).evaluate_sample(x, moved)[0] != log_prob
     assert set(np.flatnonzero(changed) % 3) == {0}
 
 
 @pytest.mark.parametrize("num_points", [3, 6, 12])
 def test_few_points_in_many_dimensions_give_finite_numbers(num_points, rng):
     x = rng.standard_normal((num_points, 10))
-    log_prob, score = LeaveOneOut().judge(x, -0.5 * (x**2).sum(axis=1))
+    log_prob, score = LeaveOneOut().evaluate_sample(x, -0.5 * (x**2).sum(axis=1))
     assert np.isfinite(log_prob).all()
     assert np.isfinite(score).all()
 
 
 def test_equal_values_give_a_flat_surrogate(rng):
-    log_prob, score = LeaveOneOut().judge(rng.standard_normal((20, 2)), np.full(20, 7.0))
+    log_prob, score = LeaveOneOut().evaluate_sample(rng.standard_normal((20, 2)), np.full(20, 7.0))
     np.testing.assert_allclose(log_prob, 7.0)
     np.testing.assert_allclose(score, 0.0, atol=1e-12)
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from implementations import FOR_JUDGING, SURROGATES
+from implementations import FOR_A_SAMPLE, SURROGATES
 
 from steinbox import surrogates
 from steinbox.surrogates.base import as_builder, evaluate
@@ -22,7 +22,7 @@ def built(name, points, values, num_current=30):
 
 
 def test_every_public_surrogate_has_a_row():
-    public = {getattr(surrogates, name) for name in surrogates.__all__ if name not in FOR_JUDGING}
+    public = {getattr(surrogates, name) for name in surrogates.__all__ if name not in FOR_A_SAMPLE}
     classes = public - {surrogates.Builder, surrogates.Surrogate}
     assert classes == {type(each) for each in SURROGATES.values()}
 

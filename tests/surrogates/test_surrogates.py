@@ -87,7 +87,7 @@ def test_interpolant_finds_the_length_scale_its_values_were_drawn_with(length_sc
     z = Whitened().fit(points).forward(points)
     gram = np.exp(-((z[:, None] - z[None]) ** 2).sum(axis=-1) / (2 * length_scale * 2))
     values = np.linalg.cholesky(gram + 1e-6 * np.eye(150)) @ rng.standard_normal(150)
-    assert Interpolant().build(points, values, 150).bandwidth == 4 * length_scale
+    assert Interpolant().build(points, values, 150).process.bandwidth == 4 * length_scale
 
 
 def test_interpolant_passes_through_the_values(points, log_target):
@@ -149,7 +149,7 @@ def test_a_surrogate_of_the_user_s_own_is_checked(x):
 
     with pytest.raises(ValueError, match=r"score to have shape \(6, 3\), got \(6,\)"):
         evaluate(Wrong(), x)
-    with pytest.raises(TypeError, match=r"log_prob\(x\) and score\(x\).*got str"):
+    with pytest.raises(TypeError, match=r"log_prob\(points\) and score\(points\).*got str"):
         as_builder("gaussian")
     given = Gaussian(np.zeros(3), std=1.0)
     assert as_builder(given).build(x, np.zeros(6), 6) is given

@@ -21,7 +21,7 @@ from steinbox.numerics.bandwidth import Fixed, Rule, as_rule
 from steinbox.numerics.kernels import RBF, Kernel
 from steinbox.numerics.pairwise import SteinKernel
 from steinbox.numerics.weights import effective_sample_size, normalize
-from steinbox.surrogates.base import as_builder, checked, evaluate
+from steinbox.surrogates.base import as_builder, as_values, evaluate
 from steinbox.surrogates.cross_validated import LeaveOneOut, SampleSurrogate
 
 KERNEL, COORDINATES = RBF(), Whitened()  # the defaults of all Stein diagnostics
@@ -139,7 +139,7 @@ def _points_inside(points: Array, values: Array, weights: Array) -> tuple[Intege
 def _log_ratio(points: Array, log_prob: Array, surrogate: object) -> tuple[Array, Array]:
     r"""The log-weights :math:`\log\rho - \log p`, and the surrogate's score."""
     if isinstance(surrogate, SampleSurrogate) and not isinstance(surrogate, type):
-        log_surrogate, score = checked(*surrogate.judge(points, log_prob), points)
+        log_surrogate, score = as_values(*surrogate.evaluate_sample(points, log_prob), points)
     else:
         log_surrogate, score = evaluate(as_builder(surrogate).build(points, log_prob, len(points)), points)
     if np.isnan(log_surrogate).any() or (log_surrogate == np.inf).any() or not np.isfinite(score).all():

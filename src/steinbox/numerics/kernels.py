@@ -17,6 +17,7 @@ from typing import Protocol
 import numpy as np
 
 from steinbox.common.arrays import Array
+from steinbox.common.serialization import serializable
 
 
 class Kernel(Protocol):
@@ -39,6 +40,7 @@ class Kernel(Protocol):
         ...
 
 
+@serializable("gaussian-kernel")
 @dataclass(frozen=True)
 class RBF:
     r"""The Gaussian kernel :math:`\exp(-\|x - y\|^2 / h)`, the paper's choice.
@@ -64,6 +66,7 @@ class RBF:
         return 1.0
 
 
+@serializable("inverse-multiquadric-kernel")
 @dataclass(frozen=True)
 class IMQ:
     r"""The inverse multiquadric :math:`(1 + \|x - y\|^2 / h)^{\beta}` with :math:`-1 < \beta < 0`.

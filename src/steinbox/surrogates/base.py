@@ -15,12 +15,12 @@ from steinbox.common.arrays import Array
 class Surrogate(Protocol):
     r"""Any :math:`\rho` with a log-density (up to a constant) and its gradient. Write your own if you like."""
 
-    def log_prob(self, x: Array) -> Array:
-        """Log-density at the rows of ``x``, shape (n,)."""
+    def log_prob(self, points: Array, /) -> Array:
+        """Log-density (n,) at the points (n, d)."""
         ...
 
-    def score(self, x: Array) -> Array:
-        """Its gradient at the rows of ``x``, shape (n, d)."""
+    def score(self, points: Array, /) -> Array:
+        """Its gradient (n, d) at the points (n, d)."""
         ...
 
 
@@ -60,7 +60,7 @@ class Given:
 
 
 def as_builder(surrogate: object) -> Builder:
-    """A builder from a builder or from a surrogate; anything else is an error in words."""
+    """A builder from a builder or from a surrogate; anything else is a TypeError that says what was expected."""
     if isinstance(surrogate, type):
         raise TypeError(
             f"expected a surrogate object, got the class {surrogate.__name__}; write {surrogate.__name__}()"
@@ -70,32 +70,32 @@ def as_builder(surrogate: object) -> Builder:
     if isinstance(surrogate, Surrogate):
         return Given(surrogate)
     raise TypeError(
-        "expected a surrogate: an object with log_prob(x) and score(x), or one of steinbox.surrogates; "
+        "expected a surrogate: an object with log_prob(points) and score(points), or one of steinbox.surrogates; "
         f"got {type(surrogate).__name__}"
     )
 
 
 @runtime_checkable
 class Joint(Protocol):
-    """A surrogate that has values and scores at the price of one of them."""
+    """A surrogate that has log-densities and scores at the cost of one of them."""
 
-    def log_prob_and_score(self, x: Array) -> tuple[Array, Array]:
-        """Both at the rows of ``x``."""
+    def log_prob_and_score(self, points: Array, /) -> tuple[Array, Array]:
+        """Both at the points."""
         ...
 
 
-def evaluate(surrogate: Surrogate, x: Array) -> tuple[Array, Array]:
-    """Values and scores at ``x``, with the shapes checked: the surrogate may be the user's own."""
+def evaluate(surrogate: Surrogate, points: Array) -> tuple[Array, Array]:
+    """Log-densities and scores at the points, their shapes checked: the surrogate may be the user's own."""
     if isinstance(surrogate, Joint):
-        return surrogate.log_prob_and_score(x)
-    return checked(surrogate.log_prob(x), surrogate.score(x), x)
+        return surrogate.log_prob_and_score(points)
+    return as_values(surrogate.log_prob(points), surrogate.score(points), points)
 
 
-def checked(log_prob: npt.ArrayLike, score: npt.ArrayLike, x: Array) -> tuple[Array, Array]:
-    """What a surrogate returned at ``x``, as arrays of the right shapes."""
+def as_values(log_prob: npt.ArrayLike, score: npt.ArrayLike, points: Array) -> tuple[Array, Array]:
+    """What a surrogate returned at the points, as arrays of the right shapes."""
     log_prob, score = np.asarray(log_prob, dtype=np.float64), np.asarray(score, dtype=np.float64)
-    if log_prob.shape != (len(x),):
-        raise ValueError(f"expected the surrogate's log_prob to have shape ({len(x)},), got {log_prob.shape}")
-    if score.shape != x.shape:
-        raise ValueError(f"expected the surrogate's score to have shape {x.shape}, got {score.shape}")
+    if log_prob.shape != (len(points),):
+        raise ValueError(f"expected the surrogate's log_prob to have shape ({len(points)},), got {log_prob.shape}")
+    if score.shape != points.shape:
+        raise ValueError(f"expected the surrogate's score to have shape {points.shape}, got {score.shape}")
     return log_prob, score

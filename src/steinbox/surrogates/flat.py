@@ -25,8 +25,8 @@ class Flat:
            [0.]])
     """
 
-    def log_prob(self, x: Array) -> Array:
-        return np.zeros(len(x))
+    def log_prob(self, points: Array) -> Array:
+        return np.zeros(len(points))
 
-    def score(self, x: Array) -> Array:
-        return np.zeros_like(x)
+    def score(self, points: Array) -> Array:
+        return np.zeros_like(points)

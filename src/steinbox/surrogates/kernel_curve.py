@@ -42,19 +42,19 @@ class KernelCurve:
 
 @dataclass(frozen=True, eq=False)
 class KernelCurveSurrogate:
-    r"""The curve :math:`\sum_j e^{v_j} k_\rho(x_j, x)` for centres :math:`x_j` and log-values :math:`v_j`."""
+    r"""The curve :math:`\sum_j e^{v_j} k_\rho(x_j, x)` for centers :math:`x_j` and log-values :math:`v_j`."""
 
-    centres: Array
+    centers: Array
     log_values: Array
     kernel: Kernel
     bandwidth: float
 
-    def log_prob(self, x: Array) -> Array:
-        return self.log_prob_and_score(x)[0]
+    def log_prob(self, points: Array) -> Array:
+        return self.log_prob_and_score(points)[0]
 
-    def score(self, x: Array) -> Array:
-        return self.log_prob_and_score(x)[1]
+    def score(self, points: Array) -> Array:
+        return self.log_prob_and_score(points)[1]
 
-    def log_prob_and_score(self, x: Array) -> tuple[Array, Array]:
-        """Both at the price of one."""
-        return log_kernel_expansion(x, self.centres, self.log_values, self.kernel, self.bandwidth)
+    def log_prob_and_score(self, points: Array) -> tuple[Array, Array]:
+        """Both at the cost of one."""
+        return log_kernel_expansion(points, self.centers, self.log_values, self.kernel, self.bandwidth)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from steinbox.common.arrays import Array
-from steinbox.surrogates.interpolant import Interpolant, gram_matrix, profile, trend_features
+from steinbox.numerics.gaussian_process import GaussianProcess
+from steinbox.surrogates.interpolant import Interpolant
 
 
 @dataclass(frozen=True, kw_only=True)
 class Smoother(Interpolant):
     r"""The :class:`Interpolant` with a nugget :math:`\eta` that is chosen as well, so that noise is averaged out.
 
-    Values are modelled as trend + process of variance :math:`s^2` + noise of variance :math:`\eta s^2`. Length-scale
+    Values are modeled as trend + process of variance :math:`s^2` + noise of variance :math:`\eta s^2`. Length-scale
     and :math:`\eta` are the most likely of a few; if the noise is known, so is :math:`s^2 = \sigma^2 / \eta`, and
     otherwise it is profiled out.
 
@@ -23,7 +21,9 @@ class Smoother(Interpolant):
     noise : float, optional
         The standard deviation :math:`\sigma` of the values; estimated if not given.
     nuggets : tuple of float
-        Candidates for :math:`\eta`.
+        Candidates for :math:`\eta`; they take the place of ``nugget``.
+    num_history, length_scales, max_points, num_selection_points, wall, kernel
+        As for :class:`Interpolant`.
     """
 
     noise: float | None = None
@@ -31,9 +31,9 @@ class Smoother(Interpolant):
     num_history: int = 10
     num_selection_points: int = 200
 
-    def log_likelihood(self, z: Array, values: Array, bandwidth: float, nugget: float) -> float:
-        if self.noise is None:
-            return super().log_likelihood(z, values, bandwidth, nugget)
-        squares, log_determinant = profile(gram_matrix(z, self.kernel, bandwidth, nugget), trend_features(z), values)
-        variance = self.noise**2 / nugget
-        return float(-0.5 * (len(values) * np.log(variance) + log_determinant + squares / variance))
+    @property
+    def _candidate_nuggets(self) -> tuple[float, ...]:
+        return self.nuggets
+
+    def _log_likelihood(self, process: GaussianProcess) -> float:
+        return process.log_likelihood(self.noise)

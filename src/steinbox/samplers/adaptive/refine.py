@@ -23,7 +23,7 @@ from steinbox.evaluation import Evaluation
 from steinbox.numerics.herding import select
 from steinbox.numerics.weights import effective_sample_size, normalize, temper
 from steinbox.samplers.adaptive.state import AdaptiveState, Batch, Polish
-from steinbox.samplers.adaptive.surrogate_density import Regression, SurrogateDensity, regression
+from steinbox.samplers.adaptive.surrogate_density import Regression, SurrogateDensity, fit_regression
 from steinbox.samplers.adaptive.weighted_archive import WeightedArchive, weighted_sample
 
 _POOR = 10.0  # independent draws per particle: with more the archive is as good a pool
@@ -48,7 +48,7 @@ def begin_polish(state: AdaptiveState, initial: Initial, rng: np.random.Generato
     if len(rows) < _FEWEST_POINTS or state.fitted is None or _meets_walls(state):
         return None
     taught, values = state.ledger.points[rows], state.ledger.log_prob[rows]
-    known = regression(taught, values, state.fitted.density)
+    known = fit_regression(taught, values, state.fitted.density)
     if known is None:
         return None
     pool = _weighed(known, state.fitted, _POOR * state.num_particles, initial, rng)
@@ -77,7 +77,7 @@ def _weighed(
 
     None if there is no such pool, or if little is known where its weight is.
     """
-    dimension = known.centres.shape[1]
+    dimension = fitted.density.dimension
     pool, variance = WeightedArchive.empty(dimension), np.empty(0)
     for _ in range(_MOST_ROUNDS):
         points = fitted.density.quasi_random(max(_FEWEST_DRAWS, int(wanted)), rng)

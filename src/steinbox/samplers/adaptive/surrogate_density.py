@@ -1,109 +1,83 @@
-r"""What the archive foretells of points that were not evaluated: a Gaussian process through the log-densities
+r"""The density that a regression predicts, where nothing was evaluated: a Gaussian process through the log-densities
 of the points that hold nearly all weight,
 
-.. math:: \log p(x) = b(x) + \beta^\top (1, z, \|z\|^2) + g(z), \qquad \operatorname{cov}(g(z), g(z'))
-          = s^2 \big(k(z, z') + \eta\, 1_{z = z'}\big),
+.. math:: \log p(x) = b(x) + \beta^\top (1, z, \|z\|^2) + g(z),
 
-in whitened coordinates z. The base b is nothing, or the log-density of the fitted mixture, which leaves to the process
-what the mixture does not explain. Base, length-scale and :math:`\eta` are the most likely of a few; :math:`s^2` and
-:math:`\beta` are profiled out.
+in whitened coordinates z; see :mod:`steinbox.numerics.gaussian_process`. The base b is nothing, or the log-density of
+the fitted mixture, which leaves to the process what the mixture does not explain. Base, length-scale and nugget are the
+most likely of a few.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import product
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
 
 from steinbox.common.arrays import Array
 from steinbox.common.serialization import serializable
 from steinbox.densities.density import Density
 from steinbox.maps.coordinates import Affine, Whitened
-from steinbox.numerics.kernels import RBF
-from steinbox.numerics.pairwise import squared_distances
-from steinbox.surrogates.interpolant import generalized_least_squares, gram_matrix, profile, trend_features
+from steinbox.numerics.gaussian_process import GaussianProcess, bandwidths_of, fit_best
 
 _LENGTH_SCALES = (0.25, 1.0, 4.0, 16.0, 64.0)  # candidates for ℓ²/d in k = exp(−‖z − z'‖²/2ℓ²)
-_NUGGETS = (1e-6, 1e-4, 1e-2)
-_NUM_JUDGES = 300  # points that choose among the candidates
-_TILE = 4096  # points at a time
-
-
-@serializable("gaussian-process")
-@dataclass(frozen=True, eq=False)
-class Regression:
-    """The process, given its values at the centres."""
-
-    base: Density | None
-    coordinates: Affine
-    centres: Array
-    trend: Array
-    coefficients: Array
-    root: Array = field(repr=False)
-    scale: float
-    bandwidth: float
-    nugget: float
-
-    def predict(self, x: Array) -> tuple[Array, Array]:
-        """Mean and variance of log p at the rows of ``x``."""
-        parts = [self._predict(x[start : start + _TILE]) for start in range(0, len(x), _TILE)]
-        mean, variance = (np.concatenate(each) for each in zip(*parts, strict=True))
-        return mean, variance
-
-    def leave_one_out(self, log_prob: Array) -> tuple[Array, Array]:
-        r"""Mean and variance at each centre, foretold without its own value (Rasmussen & Williams, 2006, eq. 5.12),
-
-        .. math:: \mu_i = v_i - [K^{-1} r]_i / [K^{-1}]_{ii}, \qquad \sigma_i^2 = s^2 / [K^{-1}]_{ii}
-
-        with the residuals r of the trend, which stays as it is.
-        """
-        inverse_root = solve_triangular(self.root, np.eye(len(self.root)), lower=True, check_finite=False)
-        precision = (inverse_root**2).sum(axis=0)
-        return log_prob - self.coefficients / precision, self.scale / precision
-
-    def _predict(self, x: Array) -> tuple[Array, Array]:
-        z = self.coordinates.forward(x)
-        near = RBF().value(squared_distances(self.centres, z) / self.bandwidth)
-        mean = _base(self.base, x) + trend_features(z) @ self.trend + self.coefficients @ near
-        known = (solve_triangular(self.root, near, lower=True, check_finite=False) ** 2).sum(axis=0)
-        return np.asarray(mean), self.scale * np.maximum(1 + self.nugget - known, 0.0)
+_NUGGETS = (1e-6, 1e-4, 1e-2)  # candidates, relative to the variance of the process
+_MAX_SELECTION_POINTS = 300  # points that choose among the candidates
 
 
 @serializable("surrogate-density")
 @dataclass(frozen=True, eq=False)
 class SurrogateDensity:
-    r"""The density that points have which were chosen by a regression: :math:`\rho / \int\rho`, with
+    r"""The density of points that were chosen by a regression: :math:`\rho / \int\rho`, with
 
     .. math:: \log\rho(x) = \mu(x) - \sigma^2(x).
 
-    The variance keeps it low where little is known, as in :class:`~steinbox.surrogates.LeaveOneOut`. At a point that it
-    was taught it is what it would be without that point: there the process knows :math:`\log p`, which says nothing of
-    the places around, and would make every weight look even.
+    The variance keeps it low where little is known, as in :class:`~steinbox.surrogates.LeaveOneOut`. At a training
+    point it is what it would be without that point: there the process passes through :math:`\log p`, which says nothing
+    of its surroundings, and would make all weights look equal.
     """
 
-    known: Regression
+    regression: Regression
     log_evidence: float
-    taught: Array = field(repr=False)
+    points: Array = field(repr=False)
     leave_one_out: Array = field(repr=False)
 
     @classmethod
-    def of(cls, known: Regression, points: Array, log_prob: Array, log_evidence: float) -> SurrogateDensity:
+    def of(cls, regression: Regression, points: Array, log_prob: Array, log_evidence: float) -> SurrogateDensity:
         """The density of a regression of these values, whose integral is given."""
-        mean, variance = known.leave_one_out(log_prob)
-        return cls(known, log_evidence, points, mean - variance)
+        mean, variance = regression.leave_one_out(log_prob)
+        return cls(regression, log_evidence, points, mean - variance)
 
-    def log_prob(self, x: Array) -> Array:
-        """The normalised log-density at the rows of ``x``."""
-        mean, variance = self.known.predict(x)
-        leave_one_out = dict(zip(map(bytes, self.taught), self.leave_one_out, strict=True))
-        found = [leave_one_out.get(bytes(row), np.nan) for row in x]
+    def log_prob(self, points: Array) -> Array:
+        """The normalized log-density at the points."""
+        mean, variance = self.regression.predict(points)
+        leave_one_out = dict(zip(map(bytes, self.points), self.leave_one_out, strict=True))
+        found = [leave_one_out.get(bytes(row), np.nan) for row in points]
         return np.where(np.isnan(found), mean - variance, found) - self.log_evidence
 
 
-def regression(points: Array, log_prob: Array, mixture: Density) -> Regression | None:
-    """The process through these values; None if its covariance is not positive in rounding.
+@serializable("log-density-regression")
+@dataclass(frozen=True, eq=False)
+class Regression:
+    """A base, and a process in whitened coordinates of what the base leaves; made by :func:`fit_regression`."""
+
+    base: Density | None
+    coordinates: Affine
+    process: GaussianProcess
+
+    def predict(self, points: Array) -> tuple[Array, Array]:
+        """Mean and variance of log p at the points."""
+        mean, variance = self.process.predict(self.coordinates.forward(points))
+        return _base(self.base, points) + mean, variance
+
+    def leave_one_out(self, log_prob: Array) -> tuple[Array, Array]:
+        """Mean and variance at each training point, predicted without its own value, which is given here."""
+        residuals, variance = self.process.leave_one_out()
+        return log_prob - residuals, variance
+
+
+def fit_regression(points: Array, log_prob: Array, mixture: Density) -> Regression | None:
+    """Fit the process to log-densities (n,) at points (n, d); None if its covariance is not positive in rounding.
 
     Examples
     --------
@@ -113,38 +87,26 @@ def regression(points: Array, log_prob: Array, mixture: Density) -> Regression |
     >>> rng = np.random.default_rng(0)
     >>> points = rng.standard_normal((100, 2))
     >>> mixture = choose(WeightedPoints(points, np.full(100, 0.01), 100), rng).density
-    >>> mean, variance = regression(points, np.cos(points).sum(axis=1), mixture).predict(np.array([[0.5, 0.5]]))
+    >>> regression = fit_regression(points, np.cos(points).sum(axis=1), mixture)
+    >>> mean, variance = regression.predict(np.array([[0.5, 0.5]]))
     >>> bool(abs(mean[0] - 2 * np.cos(0.5)) < 1e-3 and variance[0] < 1e-3)
     True
     """
     coordinates = Whitened().fit(points)
-    z = coordinates.forward(points)
-    base, bandwidth, nugget = _most_likely(points, z, log_prob, mixture)
-    gram, values = gram_matrix(z, RBF(), bandwidth, nugget), log_prob - _base(base, points)
-    trend, coefficients, log_determinant = generalized_least_squares(gram, trend_features(z), values)
-    if not np.isfinite(log_determinant):
-        return None
-    scale = (values - trend_features(z) @ trend) @ coefficients / len(values)
-    root = cholesky(gram, lower=True, check_finite=False)
-    return Regression(base, coordinates, z, trend, coefficients, root, max(float(scale), 0.0), bandwidth, nugget)
-
-
-def _base(base: Density | None, x: Array) -> Array:
-    return np.zeros(len(x)) if base is None else base.log_prob(x)
-
-
-def _most_likely(points: Array, z: Array, log_prob: Array, mixture: Density) -> tuple[Density | None, float, float]:
-    """The base, the bandwidth and the nugget under which some of the values are the most likely."""
-    some = slice(None, None, -(-len(z) // _NUM_JUDGES))
-    z, points, log_prob = z[some], points[some], log_prob[some]
-    features, bases = trend_features(z), (None, mixture)
+    z, bases = coordinates.forward(points), (None, mixture)
     values = [log_prob - _base(base, points) for base in bases]
-    candidates = []
-    for scale, nugget in product(_LENGTH_SCALES, _NUGGETS):
-        bandwidth = 2 * scale * z.shape[1]
-        gram = gram_matrix(z, RBF(), bandwidth, nugget)
-        for base, residual in zip(bases, values, strict=True):
-            squares, log_determinant = profile(gram, features, residual)
-            loss = len(z) * np.log(squares / len(z)) + log_determinant if squares > 0 else np.inf
-            candidates.append((loss, base, bandwidth, nugget))
-    return min(candidates, key=lambda each: each[0])[1:]
+    likely = [_fit_most_likely(z, each) for each in values]
+    best = max(range(len(bases)), key=lambda index: likely[index].log_likelihood())
+    process = GaussianProcess.fit(z, values[best], likely[best].bandwidth, likely[best].nugget)
+    return None if process.root is None else Regression(bases[best], coordinates, process)
+
+
+def _fit_most_likely(z: Array, values: Array) -> GaussianProcess:
+    """The process of the most likely bandwidth and nugget, fitted to an evenly spread part of the points."""
+    some = slice(None, None, -(-len(z) // _MAX_SELECTION_POINTS))
+    bandwidths = bandwidths_of(_LENGTH_SCALES, z.shape[1])
+    return fit_best(z[some], values[some], bandwidths, _NUGGETS, GaussianProcess.log_likelihood)
+
+
+def _base(base: Density | None, points: Array) -> Array:
+    return np.zeros(len(points)) if base is None else base.log_prob(points)

@@ -1,0 +1,196 @@
+"""The Gaussian process against scikit-learn, the normal density, refits without a point, and finite differences."""
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process import kernels as sklearn_kernels
+
+from steinbox.numerics.gaussian_process import GaussianProcess, IsotropicQuadratic, bandwidths_of, fit_best
+from steinbox.numerics.kernels import IMQ, RBF
+
+BANDWIDTH, NUGGET = 6.0, 1e-4
+FEATURES = IsotropicQuadratic().features
+
+
+def function(z):
+    return np.sin(z).sum(axis=1) + 0.1 * (z**2).sum(axis=1) - 700
+
+
+@pytest.fixture
+def z(rng):
+    return rng.standard_normal((40, 3))
+
+
+@pytest.fixture
+def values(z, rng):
+    return function(z) + 0.05 * rng.standard_normal(len(z))
+
+
+@pytest.fixture
+def process(z, values):
+    return GaussianProcess.fit(z, values, BANDWIDTH, NUGGET)
+
+
+@pytest.fixture
+def new(rng):
+    return rng.standard_normal((15, 3))
+
+
+def sklearn_process(process, points, residuals):
+    """The same process without the trend, the variance and both settings given."""
+    kernel = process.scale * sklearn_kernels.RBF(np.sqrt(process.bandwidth / 2))
+    kernel += sklearn_kernels.WhiteKernel(process.scale * process.nugget)
+    return GaussianProcessRegressor(kernel, alpha=0.0, optimizer=None).fit(points, residuals)
+
+
+def differences(function, z, step=1e-5):
+    """Central differences of a function of many points, along each coordinate."""
+    shifts = step * np.eye(z.shape[1])
+    return np.column_stack([(function(z + shift) - function(z - shift)) / (2 * step) for shift in shifts])
+
+
+def test_mean_and_variance_are_those_of_scikit_learn(process, z, values, new):
+    beta = process.trend_coefficients
+    theirs = sklearn_process(process, z, values - FEATURES(z) @ beta)
+    expected, deviation = theirs.predict(new, return_std=True)
+    mean, variance = process.predict(new)
+    np.testing.assert_allclose(mean, expected + FEATURES(new) @ beta, rtol=1e-10)
+    np.testing.assert_allclose(variance, deviation**2, rtol=1e-5)
+
+
+def test_the_likelihood_is_that_of_scikit_learn(process, z, values):
+    theirs = sklearn_process(process, z, values - FEATURES(z) @ process.trend_coefficients)
+    constant = -0.5 * len(z) * (1 + np.log(2 * np.pi))
+    assert process.log_likelihood() + constant == pytest.approx(theirs.log_marginal_likelihood_value_, rel=1e-8)
+
+
+def test_trend_and_likelihood_are_those_of_the_normal_distribution(process, z, values):
+    """The trend by the textbook; with the noise known the density itself, else its largest over all variances."""
+    gram = np.exp(-((z[:, None] - z) ** 2).sum(axis=-1) / BANDWIDTH) + NUGGET * np.eye(len(z))
+    inverse, features = np.linalg.inv(gram), FEATURES(z)
+    beta = np.linalg.solve(features.T @ inverse @ features, features.T @ inverse @ values)
+    np.testing.assert_allclose(process.trend_coefficients, beta, rtol=1e-4, atol=1e-4)
+    constant = -0.5 * len(z) * np.log(2 * np.pi)
+    exact = multivariate_normal(features @ beta, 0.5**2 / NUGGET * gram).logpdf(values)
+    assert process.log_likelihood(noise=0.5) + constant == pytest.approx(exact, rel=1e-6)
+    variances = process.scale * np.geomspace(0.5, 2.0, 401)
+    best = max(multivariate_normal(features @ beta, variance * gram).logpdf(values) for variance in variances)
+    assert process.log_likelihood() + constant - 0.5 * len(z) == pytest.approx(best, abs=1e-5)
+
+
+@pytest.mark.parametrize("kernel", [RBF(), IMQ()])
+def test_slopes_are_the_gradients_of_the_mean(kernel, z, values, new):
+    process = GaussianProcess.fit(z, values, BANDWIDTH, NUGGET, kernel=kernel)
+    mean, slopes = process.mean_and_slopes(new)
+    np.testing.assert_allclose(mean, process.predict(new)[0], rtol=1e-12)
+    np.testing.assert_allclose(slopes, differences(lambda at: process.predict(at)[0], new), atol=1e-5)
+
+
+def test_leave_one_out_is_the_process_without_the_point_around_the_same_trend(process, z, values):
+    """Against scikit-learn, fitted to the residuals of the others."""
+    trend = FEATURES(z) @ process.trend_coefficients
+    residuals, variances = process.leave_one_out()
+    for i in range(len(z)):
+        others = np.arange(len(z)) != i
+        theirs = sklearn_process(process, z[others], (values - trend)[others])
+        mean, deviation = theirs.predict(z[[i]], return_std=True)
+        assert values[i] - residuals[i] == pytest.approx(trend[i] + mean[0], rel=1e-9)
+        assert variances[i] == pytest.approx(deviation[0] ** 2, rel=1e-6)
+
+
+def refits(z, values, kernel):
+    """For each point the process of the others, and its unscaled variance: with the uncertainty of the trend."""
+
+    def without(i):
+        others = np.delete(z, i, axis=0)
+        process = GaussianProcess.fit(others, np.delete(values, i), BANDWIDTH, NUGGET, kernel=kernel)
+
+        def gram(a, b):
+            return kernel.value(((a[:, None] - b) ** 2).sum(axis=-1) / BANDWIDTH)
+
+        inverse, features = np.linalg.inv(gram(others, others) + NUGGET * np.eye(len(others))), FEATURES(others)
+        moments = np.linalg.inv(features.T @ inverse @ features)
+
+        def variance(at):
+            cross = gram(others, at)
+            rest = FEATURES(at).T - features.T @ inverse @ cross
+            explained = np.einsum("ij,ij->j", cross, inverse @ cross)
+            return 1 + NUGGET - explained + np.einsum("ij,ij->j", rest, moments @ rest)
+
+        return process, variance
+
+    return [without(i) for i in range(len(z))]
+
+
+@pytest.mark.parametrize("kernel", [RBF(), IMQ()])
+def test_cross_validation_is_refitting_everything_without_the_point(kernel, z, values):
+    left_out = GaussianProcess.fit(z, values, BANDWIDTH, NUGGET, kernel=kernel).cross_validation
+    others = refits(z, values, kernel)
+    rows = [z[[i]] for i in range(len(z))]
+    means = np.array([process.predict(row)[0][0] for (process, _), row in zip(others, rows, strict=True)])
+    variances = np.array([variance(row)[0] for (_, variance), row in zip(others, rows, strict=True)])
+    np.testing.assert_allclose(left_out.residuals, values - means, rtol=1e-4, atol=1e-7)
+    scale = ((values - means) ** 2 / variances).mean()
+    np.testing.assert_allclose(left_out.variances, scale * variances, rtol=1e-4)
+
+    def surrogate(i, factor):
+        process, variance = others[i]
+        return lambda at: process.predict(at)[0] - factor * scale * variance(at)
+
+    for factor in (0.0, 1.5):
+        slopes = [differences(surrogate(i, factor), row)[0] for i, row in enumerate(rows)]
+        np.testing.assert_allclose(left_out.slopes(factor), slopes, rtol=1e-3, atol=1e-4)
+
+
+def test_re_estimating_the_trend_makes_the_errors_larger(process):
+    """P = K⁻¹ − (something positive): a trend that saw the point is too close to it."""
+    assert (np.abs(process.cross_validation.residuals) >= np.abs(process.leave_one_out()[0])).all()
+
+
+def test_many_points_are_predicted_in_tiles(process, new, monkeypatch):
+    whole = process.predict(new)
+    monkeypatch.setattr("steinbox.numerics.gaussian_process._TILE_POINTS", 4)
+    np.testing.assert_allclose(process.predict(new), whole, rtol=1e-10, atol=1e-12)
+
+
+def test_errors_are_as_large_as_predicted(rng):
+    z, new = rng.standard_normal((120, 3)), rng.standard_normal((500, 3))
+    process = fit_best(z, function(z), bandwidths_of((0.25, 1, 4, 16), 3), (1e-6,), GaussianProcess.log_likelihood)
+    mean, variance = process.predict(new)
+    assert 0.2 < np.mean((mean - function(new)) ** 2 / variance) < 5
+
+
+@pytest.mark.parametrize(("num_points", "dimension"), [(3, 1), (4, 10), (10, 200)])
+def test_a_trend_of_more_features_than_points_is_finite(num_points, dimension, rng):
+    z = rng.standard_normal((num_points, dimension))
+    process = GaussianProcess.fit(z, function(z), 2.0 * dimension, 1e-6)
+    np.testing.assert_allclose(process.mean_and_slopes(z)[0], function(z), atol=1e-3)
+    assert np.isfinite(process.mean_and_slopes(z)[1]).all()
+
+
+def test_a_covariance_that_is_not_positive_has_a_mean_but_no_likelihood_and_no_variance(z, values, new):
+    process = GaussianProcess.fit(z, values, BANDWIDTH, -1e-3)
+    assert process.root is None
+    assert process.log_likelihood() == -np.inf
+    np.testing.assert_allclose(process.mean_and_slopes(z)[0], values, atol=1.0)
+    assert np.isfinite(process.cross_validation.slopes(1.0)).all()
+    with pytest.raises(ValueError, match="not positive definite has no variances"):
+        process.predict(new)
+
+
+@pytest.mark.parametrize(("length_scale", "nugget"), [(1.0, 1e-2), (16.0, 1e-6)])
+def test_the_likelihood_finds_the_settings_that_values_were_drawn_with(length_scale, nugget, rng):
+    z = rng.standard_normal((150, 2))
+    gram = np.exp(-((z[:, None] - z) ** 2).sum(axis=-1) / (2 * length_scale * 2)) + nugget * np.eye(150)
+    values = np.linalg.cholesky(gram) @ rng.standard_normal(150)
+    bandwidths = bandwidths_of((1.0, 4.0, 16.0), 2)
+    best = fit_best(z, values, bandwidths, (1e-6, 1e-4, 1e-2), GaussianProcess.log_likelihood)
+    assert (best.bandwidth, best.nugget) == (4 * length_scale, nugget)
+
+
+def test_the_best_is_the_fit_with_the_largest_criterion_the_first_of_equals(z, values):
+    alone = GaussianProcess.fit(z, values, 8.0, NUGGET)
+    best = fit_best(z, values, [2.0, 8.0], [NUGGET, 1e-2], lambda process: process.bandwidth)
+    assert (best.bandwidth, best.nugget) == (8.0, NUGGET)
+    np.testing.assert_array_equal(best.coefficients, alone.coefficients)
