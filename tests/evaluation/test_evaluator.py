@@ -94,7 +94,7 @@ def test_what_a_user_s_object_raises_while_it_is_read_fails_its_point():
 
     calls = evaluator(at_the_third(Rude()))
     np.testing.assert_array_equal(calls(POINTS).failed, [False, False, True, False])
-    assert "RuntimeError while reading what was returned" in first_failure(calls)
+    assert "got Rude, which raised RuntimeError when read" in first_failure(calls)
 
 
 @pytest.mark.parametrize("vectorized", [False, True])

@@ -1,4 +1,4 @@
-"""Every evaluation that was paid for."""
+"""The archive of evaluations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from steinbox.common.serialization import serializable
 @serializable("evaluation-archive")
 @dataclass(frozen=True, eq=False)
 class Archive:
-    """Points, their log-densities, and what each cost; failed evaluations are not among them.
+    """Points, their log-densities, and the time each took; failed evaluations are not among them.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Archive:
         return len(self.log_prob)
 
     def first(self, num_points: int) -> Archive:
-        """The first so many evaluations."""
+        """The first ``num_points`` evaluations."""
         return Archive(self.points[:num_points], self.log_prob[:num_points], self.seconds[:num_points])
 
     @classmethod

@@ -1,23 +1,19 @@
-"""The user's functions, called and judged. This runs wherever the evaluations run, also in another process."""
+"""Calls of the user's functions. This runs wherever the evaluations run, also in another process."""
 
 from __future__ import annotations
 
 import time
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from steinbox.common.arrays import Array, IntegerArray
-from steinbox.evaluation.faults import Fault, FaultKind
+from steinbox.evaluation.faults import Fault, fault_of_exception
+from steinbox.evaluation.returned import read_log_prob, read_log_probs, read_score, read_scores
 
 Function: TypeAlias = Callable[..., Any]
-
-_LONGEST = 1000  # characters of a message; a traceback may have ten times as many
-_OURS = tuple(str(Path(__file__).parents[1] / room) for room in ("evaluation", "adapters"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +32,7 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """What the calls for a block gave; −inf, and a fault, where one failed."""
+    """What the calls for a block returned; −inf, and a fault, where one failed."""
 
     log_prob: Array
     score: Array
@@ -56,7 +52,7 @@ class Calls:
         Whether ``log_prob`` has a parameter ``rng``: it gets a generator that depends on the seed and on the
         evaluation's number alone (a list of them, one per point, if ``vectorized``).
     retries : int
-        How often a call that raises is made again.
+        How often a call that raises is repeated.
     """
 
     log_prob: Function
@@ -67,22 +63,22 @@ class Calls:
     retries: int = 0
 
     def __call__(self, block: Block) -> Values | Fault:
-        """Judged values at the points, or one fault if a vectorised function raised and no point is to blame alone."""
-        return self._all_at_once(block) if self.vectorized else self._one_by_one(block)
+        """Checked values at the points, or one fault if a vectorized function raised, whichever point caused it."""
+        return self._evaluate_together(block) if self.vectorized else self._evaluate_each(block)
 
-    def _one_by_one(self, block: Block) -> Values:
+    def _evaluate_each(self, block: Block) -> Values:
         values, scores = np.empty(len(block.points)), np.zeros_like(block.points)
         seconds, faults = np.empty(len(block.points)), []
         for i, (point, number) in enumerate(zip(block.points, block.numbers, strict=True)):
             start = time.perf_counter()
-            values[i], fault = _guarded(_judge_value, self._call(self.log_prob, point, number), -np.inf)
+            values[i], fault = read_log_prob(self._call(self.log_prob, point, number))
             if self.score is not None and np.isfinite(values[i]):
-                scores[i], fault = _judge_score(self._call(self.score, point), len(point))
+                scores[i], fault = read_score(self._call(self.score, point), len(point))
             faults.append(fault)
             seconds[i] = time.perf_counter() - start
-        return _values(values, scores, faults, seconds)
+        return _make_values(values, scores, faults, seconds)
 
-    def _all_at_once(self, block: Block) -> Values | Fault:
+    def _evaluate_together(self, block: Block) -> Values | Fault:
         start = time.perf_counter()
         batch = self._call(self.log_prob, block.points, block.numbers)
         slopes = None if self.score is None or isinstance(batch, Fault) else self._call(self.score, block.points)
@@ -90,14 +86,14 @@ class Calls:
         for outcome in (batch, slopes):
             if isinstance(outcome, Fault):
                 return outcome
-        values, faults = _judge_values(batch, block.points.shape)
+        values, faults = read_log_probs(batch, block.points.shape)
         scores = np.zeros_like(block.points)
         if self.score is not None:
-            scores, faults = _judge_scores(slopes, values, faults, block.points.shape)
-        return _values(values, scores, faults, np.full(len(values), seconds))
+            scores, faults = read_scores(slopes, values, faults, block.points.shape)
+        return _make_values(values, scores, faults, np.full(len(values), seconds))
 
     def _call(self, function: Function, points: Array, numbers: Any = None) -> object:
-        """What the function returned, or a fault if it raised at every attempt."""
+        """What the function returned, or the last fault if it raised at every attempt."""
         for attempt in range(self.retries):
             outcome = self._attempt(function, points, numbers, attempt)
             if not isinstance(outcome, Fault):
@@ -111,7 +107,7 @@ class Calls:
                 result: object = function(points.copy(), **random)
             return result
         except (Exception, SystemExit) as error:  # the user's code may raise anything; it is reported, not hidden
-            return _fault(error)
+            return fault_of_exception(error)
 
     def _generators(self, numbers: Any, attempt: int) -> Any:
         if np.ndim(numbers):
@@ -119,114 +115,6 @@ class Calls:
         return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(int(numbers), attempt)))
 
 
-def _values(values: Array, scores: Array, faults: list[Fault | None], seconds: Array) -> Values:
+def _make_values(values: Array, scores: Array, faults: list[Fault | None], seconds: Array) -> Values:
     failed = [fault is not None for fault in faults]
     return Values(np.where(failed, -np.inf, values), scores, tuple(faults), seconds)
-
-
-def _judge_values(batch: object, shape: tuple[int, ...]) -> tuple[Array, list[Fault | None]]:
-    """One value per point from what a vectorised log-density returned."""
-    array, fault = _guarded(lambda returned: (_to_numpy(returned), None), batch, np.empty(0))
-    if array.shape == (shape[0], 1):
-        array = array[:, 0]
-    if fault is None and array.shape != shape[:1]:
-        hint = " Is it a function of one point? Then leave vectorized=False."
-        fault = _wrong_shape("log_prob", shape[:1], shape, array.shape, hint)
-    if fault is not None:
-        return np.full(shape[0], -np.inf), [fault] * shape[0]
-    if not _is_doubtful(array):
-        return array.astype(np.float64), [None] * shape[0]
-    judged = [_guarded(_judge_value, row, -np.inf) for row in array]
-    return np.array([value for value, _ in judged]), [fault for _, fault in judged]
-
-
-def _judge_scores(
-    slopes: object, values: Array, faults: list[Fault | None], shape: tuple[int, ...]
-) -> tuple[Array, list[Fault | None]]:
-    """Scores; a bad one fails its point, unless that lies outside the support, where a score may be anything."""
-    array, fault = _guarded(lambda returned: (_to_numpy(returned), None), slopes, np.empty(0))
-    if fault is None and array.shape != shape:
-        fault = _wrong_shape("score", shape, shape, array.shape)
-    if fault is None and not _is_doubtful(array):
-        return array.astype(np.float64), faults
-    rows = [(np.zeros(shape[1]), fault)] * shape[0] if fault else [_judge_score(row, shape[1]) for row in array]
-    inside = np.isfinite(values)
-    return np.array([score for score, _ in rows]), [
-        rows[i][1] if inside[i] else earlier for i, earlier in enumerate(faults)
-    ]
-
-
-def _is_doubtful(array: np.ndarray[Any, Any]) -> bool:
-    """Whether the rows must be judged one by one: not all of them are finite real numbers."""
-    return array.dtype.kind not in "biuf" or not np.isfinite(array).all()
-
-
-def _wrong_shape(
-    name: str, expected: tuple[int, ...], points: tuple[int, ...], got: tuple[int, ...], hint: str = ""
-) -> Fault:
-    return Fault(
-        FaultKind.NO_NUMBER,
-        f"expected {name} to return shape {expected} for points of shape {points} (vectorized=True), got shape {got}."
-        + hint,
-    )
-
-
-def _to_numpy(value: object) -> np.ndarray[Any, Any]:
-    """NumPy's view of a list, a number, or a JAX or torch array, also of one that torch tracks gradients through."""
-    return np.asarray(value.detach().cpu() if hasattr(value, "detach") else value)
-
-
-def _guarded(judge: Callable[[object], tuple[Any, Fault | None]], outcome: object, value: Any) -> tuple[Any, Any]:
-    """Judge an object of the user's, whose own methods may raise."""
-    if isinstance(outcome, Fault):
-        return value, outcome
-    try:
-        return judge(outcome)
-    except Exception as error:
-        came = f"{type(outcome).__name__} was returned, expected numbers"
-        return value, Fault(FaultKind.NO_NUMBER, f"{came}; {type(error).__name__} while reading what was returned")
-
-
-def _judge_value(outcome: object) -> tuple[float, Fault | None]:
-    """The value of log p, and why it is none if it is none."""
-    array = _to_numpy(outcome)
-    if array.size != 1 or array.dtype.kind not in "biuf":
-        return -np.inf, Fault(FaultKind.NO_NUMBER, f"log_prob returned {_show(outcome)}, expected one real number")
-    value = float(array.reshape(()))
-    if np.isnan(value) or value == np.inf:
-        return -np.inf, Fault(FaultKind.NAN if np.isnan(value) else FaultKind.INFINITE, f"log_prob returned {value}")
-    return value, None
-
-
-def _judge_score(outcome: object, dimension: int) -> tuple[Array, Fault | None]:
-    def judge(returned: object) -> tuple[Array, Fault | None]:
-        array = _to_numpy(returned)
-        if array.shape != (dimension,) or array.dtype.kind not in "biuf":
-            message = f"score returned {_show(returned)}, expected {dimension} real numbers"
-            return np.zeros(dimension), Fault(FaultKind.NO_NUMBER, message)
-        if not np.all(np.isfinite(array)):
-            kind = FaultKind.NAN if np.isnan(array).any() else FaultKind.INFINITE
-            return np.zeros(dimension), Fault(kind, "score returned values that are not finite")
-        return array.astype(np.float64), None
-
-    score, fault = _guarded(judge, outcome, np.zeros(dimension))
-    return score, fault
-
-
-def _fault(error: BaseException) -> Fault:
-    """What was raised, the deepest line of the user's own file on the way there, and their part of the traceback."""
-    report = traceback.TracebackException.from_exception(error)  # reads its message safely
-    frames = [frame for frame in report.stack if not frame.filename.startswith(_OURS)]
-    theirs = [frame for frame in frames if frame.filename == frames[0].filename]
-    where = f" (line {theirs[-1].lineno} of {theirs[-1].filename})" if theirs else ""
-    text = "".join([*traceback.format_list(frames), *report.format_exception_only()])
-    message = f"{type(error).__name__}: {str(report)[:_LONGEST]}{where}"
-    return Fault(FaultKind.EXCEPTION, message, text.rstrip()[-10 * _LONGEST :])
-
-
-def _show(outcome: object) -> str:
-    shape = getattr(outcome, "shape", None)
-    if shape not in (None, ()):
-        return f"shape {tuple(shape)}"
-    text = repr(outcome)
-    return f"{text if len(text) < 60 else text[:57] + '...'} ({type(outcome).__name__})"

@@ -1,4 +1,4 @@
-"""The only place that runs the user's code: it counts, judges and keeps every evaluation."""
+"""The only place that runs the user's code: it counts, checks and keeps every evaluation."""
 
 from __future__ import annotations
 
@@ -14,23 +14,25 @@ from steinbox.common.serialization import serializable
 from steinbox.evaluation.archive import Archive
 from steinbox.evaluation.calls import Block, Calls, Values
 from steinbox.evaluation.dispatch import Dispatcher
-from steinbox.evaluation.faults import Failure, Fault, with_fault
+from steinbox.evaluation.faults import Failure, Fault, add_fault
 from steinbox.evaluation.types import Evaluation
-from steinbox.evaluation.workers import Here, Workers
+from steinbox.evaluation.workers import InProcess, Workers
 from steinbox.maps.bijection import Bijection, Identity
 
-_WINDOW = 200  # evaluations over which the rate of failures is judged
-_HOPELESS = 10  # failures without a single success that show a bug
+_RATE_WINDOW = 200  # last evaluations, over which the rate of failures is taken
+_MIN_EVALS_FOR_RATE = 50
+_MAX_INITIAL_FAILURES = 10  # failures before the first success: as many show a bug
+_PROBE_RTOL, _PROBE_ATOL = 1e-10, 1e-8  # by which a value may change between two runs of the same function
 
 
 class TargetError(RuntimeError):
-    """The user's function raised, or returned what no log-density can be, at every point it was given."""
+    """The user's function raised, or returned something that is not a log-density, at every point it was given."""
 
 
 @serializable("evaluation-account")
 @dataclass(frozen=True, eq=False)
 class Account:
-    """What an evaluator has done so far, to be kept and taken up again with the archive of that moment."""
+    """What an evaluator has done so far, to restore it with the archive of that moment."""
 
     num_evals: int
     num_archived: int
@@ -42,7 +44,7 @@ class Account:
 @serializable("evaluation-probe")
 @dataclass(frozen=True, eq=False)
 class Probe:
-    """One evaluation, by which the function is known again."""
+    """One evaluation, by which a resumed run checks that the function is the same."""
 
     point: Array
     number: int
@@ -53,8 +55,8 @@ class Evaluator:
     """Evaluates batches of points, at most ``max_evals`` of them in all.
 
     A call that raises, or returns NaN, +inf or something that is no real number, takes too long or kills its process
-    makes that one point *failed*; the rest of the batch is unharmed. Ten failures before the first success are a bug in
-    the function, and stop everything.
+    makes that one point *failed*; the rest of the batch is unaffected. Ten failures before the first success point to a
+    bug in the function, and stop the run.
 
     Samplers ask at free points; the user's function, the archive and the failures see the user's own parameters.
     """
@@ -70,11 +72,11 @@ class Evaluator:
     ) -> None:
         self._transform = Identity() if transform is None else transform
         self._has_score = calls.score is not None
-        self._dispatch = Dispatcher(Here(calls) if workers is None else workers, vectorized=calls.vectorized)
+        self._dispatch = Dispatcher(InProcess(calls) if workers is None else workers, vectorized=calls.vectorized)
         self.max_evals, self.max_failure_rate = max_evals, max_failure_rate
         self.num_evals = 0
         self.failures: Mapping[str, Failure] = {}
-        self._recent: deque[bool] = deque(maxlen=_WINDOW)
+        self._recent: deque[bool] = deque(maxlen=_RATE_WINDOW)
         self._archived: list[Archive] = []
         self._num_archived = 0
         self._probe: Probe | None = None
@@ -92,39 +94,42 @@ class Evaluator:
     @property
     def fails_too_often(self) -> bool:
         """Whether more than ``max_failure_rate`` of the last 200 evaluations (50 at least) failed."""
-        return len(self._recent) >= _WINDOW // 4 and sum(self._recent) > self.max_failure_rate * len(self._recent)
+        num_recent = len(self._recent)
+        return num_recent >= _MIN_EVALS_FOR_RATE and sum(self._recent) > self.max_failure_rate * num_recent
 
     @property
     def archive(self) -> Archive:
-        """Every successful evaluation so far; there is a first batch."""
+        """Every successful evaluation so far; exists after the first batch."""
         if len(self._archived) > 1:
             self._archived = [Archive.join(self._archived)]
         return self._archived[0]
 
     @property
     def account(self) -> Account:
-        """What was done so far."""
+        """What was done so far, for :meth:`restore`."""
         return Account(self.num_evals, self._num_archived, dict(self.failures), tuple(self._recent), self._probe)
 
     def restore(self, account: Account, archive: Archive, *, is_noisy: bool = False) -> None:
-        """Go on from there, if the function is still the same; a noisy one cannot be asked."""
+        """Continue from there if the function is still the same, which a noisy one cannot show."""
         if account.probe is not None and not is_noisy:
-            self._require_the_same(account.probe)
+            self._require_same_function(account.probe)
         self.num_evals, self.failures, self._probe = account.num_evals, account.failures, account.probe
         self._archived, self._num_archived = [archive], len(archive)
         self._recent.extend(account.recent)
-        if self.fails_too_often:  # what stopped the run then may have been mended
+        if self.fails_too_often:  # what stopped the run then may have been repaired
             self._recent.clear()
 
-    def _require_the_same(self, probe: Probe) -> None:
+    def _require_same_function(self, probe: Probe) -> None:
         ((_, values),) = self._dispatch(Block(probe.point[None], np.array([probe.number])))
         now, fault = float(values.log_prob[0]), values.faults[0]
         if fault is not None:
-            raise _target_error(f"the first evaluation after the checkpoint failed {_first(probe.point, fault)}", fault)
-        if not np.isclose(now, probe.log_prob, rtol=1e-10, atol=1e-8):
+            raise _target_error(
+                f"the first evaluation after the checkpoint failed {_failure(probe.point, fault)}", fault
+            )
+        if not np.isclose(now, probe.log_prob, rtol=_PROBE_RTOL, atol=_PROBE_ATOL):
             raise ValueError(
-                f"log_prob at x = {probe.point.tolist()} was {probe.log_prob} and is {now} now: it is another one, or "
-                "a noisy one that does not say so (give it a parameter `rng`, or say noise=)"
+                f"log_prob at x = {probe.point.tolist()} was {probe.log_prob} and is {now} now: it is another "
+                "function, or a noisy one (then give it a parameter `rng`, or set noise=)"
             )
 
     def __call__(self, points: Array) -> Evaluation:
@@ -136,27 +141,27 @@ class Evaluator:
             with closing(self._dispatch(batch.block)) as blocks:
                 for block, values in blocks:
                     batch.fill(block, values)
-                    self._stop_if_hopeless(batch)
+                    self._stop_if_all_fail(batch)
         finally:
             self._record(batch)
         score = self._transform.pull_back_score(points, batch.score) if self._has_score else None
         return Evaluation(batch.log_prob + self._transform.log_det(points), batch.failed, score)
 
-    def _stop_if_hopeless(self, batch: _Batch) -> None:
-        """Turn a start at which nothing works into an error that shows the user's own."""
-        first = batch.failed[:_HOPELESS]
+    def _stop_if_all_fail(self, batch: _Batch) -> None:
+        """Raise an error that shows the user's own if all of the first evaluations failed."""
+        first = batch.failed[:_MAX_INITIAL_FAILURES]
         if self.num_evals == 0 and first.all():
             fault = batch.faults[0]
-            where = _first(batch.block.points[0], fault)
+            where = _failure(batch.block.points[0], fault)
             raise _target_error(f"the first {len(first)} evaluations all failed, the first of them {where}", fault)
 
     def _record(self, batch: _Batch) -> None:
-        """Keep what is done, in the order of the points, whatever came first."""
+        """Keep what is done, in the order of the points, not of their completion."""
         self.num_evals += int(batch.done.sum())
         self._recent.extend(batch.failed[batch.done].tolist())
         for row, fault in enumerate(batch.faults):
             if fault is not None:
-                self.failures = with_fault(self.failures, batch.block.points[row], fault)
+                self.failures = add_fault(self.failures, batch.block.points[row], fault)
         worked = batch.done & ~batch.failed
         self._num_archived += int(worked.sum())
         if self._probe is None and np.isfinite(batch.log_prob[worked]).any():
@@ -166,7 +171,7 @@ class Evaluator:
 
 
 class _Batch:
-    """The values of a batch while they come in."""
+    """The values of a batch while they arrive."""
 
     def __init__(self, points: Array, first_number: int) -> None:
         num_points = len(points)
@@ -185,7 +190,7 @@ class _Batch:
             self.faults[row], self.failed[row] = fault, fault is not None
 
 
-def _first(point: Array, fault: Fault | None) -> Failure:
+def _failure(point: Array, fault: Fault | None) -> Failure:
     return Failure(1, tuple(point.tolist()), "" if fault is None else fault.message)
 
 

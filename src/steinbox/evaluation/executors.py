@@ -1,36 +1,112 @@
-"""What the user gave as ``executor=``."""
+"""Workers for what the user gave as ``executor=``."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from multiprocessing.pool import ThreadPool
+from typing import Any
+
 import numpy as np
 
-from steinbox.evaluation.calls import Calls
-from steinbox.evaluation.futures import Mapped, from_dask, from_executor, from_pool, size_of
+from steinbox.evaluation.calls import Block, Calls
+from steinbox.evaluation.futures import Futures
+from steinbox.evaluation.map_pool import MapPool
 from steinbox.evaluation.processes import Processes
-from steinbox.evaluation.workers import Here, Workers
+from steinbox.evaluation.remote import serialize
+from steinbox.evaluation.workers import InProcess, Workers, WorkersLostError
 
 
 def as_workers(executor: object, calls: Calls, timeout: float | None) -> Workers:
-    """Understand ``executor=``: nothing, a number of processes, or an executor or pool of the user's."""
+    """Workers for ``executor=``: this process for None, a number of processes, or an executor or pool of the user's."""
     if executor is None:
         if timeout is not None:
             raise ValueError("timeout= needs a process that can be stopped: give executor=1, or more")
-        return Here(calls)
+        return InProcess(calls)
     if isinstance(executor, int | np.integer) and not isinstance(executor, bool):
         if executor < 1:
             raise ValueError(f"expected executor to be at least 1 process, got {executor}")
         return Processes(calls, int(executor), timeout)
     if hasattr(executor, "scatter") and hasattr(executor, "scheduler_info"):
-        return from_dask(executor, calls, timeout)
+        return _from_dask(executor, calls, timeout)
     if hasattr(executor, "submit"):
-        return from_executor(executor, calls, timeout)
+        return _from_executor(executor, calls, timeout)
     if hasattr(executor, "apply_async"):
-        return from_pool(executor, calls, timeout)
+        return _from_pool(executor, calls, timeout)
     if hasattr(executor, "map"):
         if timeout is not None:
             raise ValueError("timeout= cannot be kept by a pool that has only `map`: give executor=2, or more")
-        return Mapped(calls, executor, size_of(executor))
+        return MapPool(calls, executor, _num_workers(executor))
     raise TypeError(
         "expected executor to be a number of processes, a concurrent.futures executor, a dask.distributed Client, or a "
         f"pool with `map`; got {type(executor).__name__}"
     )
+
+
+def _from_executor(executor: Any, calls: Calls, timeout: float | None) -> Futures:
+    """A ``concurrent.futures`` executor, or one that looks like it. Threads need no copy of the function."""
+    in_threads = isinstance(executor, ThreadPoolExecutor)
+    return Futures(calls, executor.submit, _num_workers(executor), timeout, None if in_threads else serialize(calls))
+
+
+def _from_pool(pool: Any, calls: Calls, timeout: float | None) -> Futures:
+    """A ``multiprocessing`` or Ray pool, or one of threads."""
+
+    def submit(function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        future.set_running_or_notify_cancel()
+        pool.apply_async(function, arguments, callback=future.set_result, error_callback=future.set_exception)
+        return future
+
+    payload = None if isinstance(pool, ThreadPool) else serialize(calls)
+    return Futures(calls, submit, _num_workers(pool), timeout, payload, check=_process_check(pool))
+
+
+def _process_check(pool: Any) -> Callable[[], None]:
+    """A check for a ``multiprocessing`` pool, which replaces a process that died but never answers its call."""
+
+    def processes() -> set[Any]:
+        return {getattr(process, "pid", None) for process in getattr(pool, "_pool", ())}
+
+    first = processes()
+    renews_processes = getattr(pool, "_maxtasksperchild", None) is not None
+
+    def check() -> None:
+        if not renews_processes and not processes() >= first:
+            raise WorkersLostError("a process of the pool died, and its call with it; executor=2 would replace it")
+
+    return check
+
+
+def _from_dask(client: Any, calls: Calls, timeout: float | None) -> Futures:
+    """A Dask cluster; the function is scattered to a worker that asks for it."""
+    held: set[Any] = set()  # Dask drops a task whose future is not referenced
+
+    def submit(function: Callable[..., Any], token: str, payload: bytes | None, block: Block) -> Future[Any]:
+        future: Future[Any] = Future()
+        future.set_running_or_notify_cancel()
+
+        def finish(remote: Any) -> None:
+            held.discard(remote)
+            try:
+                future.set_result(remote.result())
+            except BaseException as error:  # also that it was cancelled, or lost with its worker
+                future.set_exception(error)
+
+        sent = None if payload is None else client.scatter(payload, hash=False)
+        remote = client.submit(function, token, sent, block, pure=False)
+        held.add(remote)
+        remote.add_done_callback(finish)
+        return future
+
+    return Futures(calls, submit, sum(client.nthreads().values()), timeout, serialize(calls))
+
+
+def _num_workers(executor: Any) -> int:
+    """How many workers an executor or pool says it has."""
+    for name in ("_max_workers", "num_workers", "_processes", "size"):
+        number = getattr(executor, name, None)
+        if isinstance(number, int) and number > 0:
+            return number
+    return os.cpu_count() or 1

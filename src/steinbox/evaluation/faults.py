@@ -1,18 +1,24 @@
-"""What can go wrong with an evaluation, and the report of what did."""
+"""Failed evaluations: their kinds, and the report of how many there were."""
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 from steinbox.common.arrays import Array
 from steinbox.common.serialization import serializable
 
+_MAX_MESSAGE = 1000  # characters
+_MAX_TRACEBACK = 10_000  # characters
+_OWN_FOLDERS = tuple(str(Path(__file__).parents[1] / room) for room in ("evaluation", "adapters"))
+
 
 class FaultKind(StrEnum):
-    """In what way an evaluation failed."""
+    """How an evaluation failed."""
 
     EXCEPTION = "exception"
     NAN = "nan"
@@ -31,6 +37,17 @@ class Fault:
     traceback: str = ""
 
 
+def fault_of_exception(error: BaseException) -> Fault:
+    """What was raised, the deepest line of the user's own file on the way there, and their part of the traceback."""
+    report = traceback.TracebackException.from_exception(error)  # reads its message safely
+    frames = [frame for frame in report.stack if not frame.filename.startswith(_OWN_FOLDERS)]
+    theirs = [frame for frame in frames if frame.filename == frames[0].filename]
+    where = f" (line {theirs[-1].lineno} of {theirs[-1].filename})" if theirs else ""
+    text = "".join([*traceback.format_list(frames), *report.format_exception_only()])
+    message = f"{type(error).__name__}: {str(report)[:_MAX_MESSAGE]}{where}"
+    return Fault(FaultKind.EXCEPTION, message, text.rstrip()[-_MAX_TRACEBACK:])
+
+
 @serializable("evaluation-failure")
 @dataclass(frozen=True)
 class Failure:
@@ -45,17 +62,17 @@ class Failure:
         return f"at x = {list(self.point)}: {self.message}"
 
     def to_json(self) -> dict[str, Any]:
-        """What :meth:`from_json` reads."""
+        """A dictionary that :meth:`from_json` reads."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Failure:
-        """What :meth:`to_json` gave."""
+        """A failure from what :meth:`to_json` returned."""
         return cls(int(data["count"]), tuple(map(float, data["point"])), str(data["message"]), str(data["traceback"]))
 
 
-def with_fault(failures: Mapping[str, Failure], point: Array, fault: Fault) -> dict[str, Failure]:
-    """The report after one more failed evaluation; the first of each kind is the one that is shown."""
+def add_fault(failures: Mapping[str, Failure], point: Array, fault: Fault) -> dict[str, Failure]:
+    """The report after one more failed evaluation; of each kind the first is kept."""
     known = failures.get(fault.kind.value)
     if known is not None:
         return {**failures, fault.kind.value: replace(known, count=known.count + 1)}

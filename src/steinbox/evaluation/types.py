@@ -1,4 +1,4 @@
-"""What comes back for a batch of points."""
+"""The values of a batch of points."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from steinbox.common.arrays import Array, Mask
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """What came back for one batch of points.
+    """The values of one batch of points.
 
     ``log_prob`` is −inf outside the support and where the evaluation failed; ``failed`` tells the two apart. ``score``
-    is there for methods that need it.
+    is None unless the method needs it.
     """
 
     log_prob: Array

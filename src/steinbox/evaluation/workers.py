@@ -1,4 +1,4 @@
-"""Where the calls run, as the dispatcher sees it; and the simplest case, here."""
+"""Where the calls run: the interface that the dispatcher uses, and the simplest case, this process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Finished: TypeAlias = tuple[Block, Values | Fault]
 
 
 class WorkersLostError(RuntimeError):
-    """There is nobody left who could evaluate anything."""
+    """No worker is left to evaluate anything."""
 
 
 class Workers(Protocol):
@@ -29,8 +29,8 @@ class Workers(Protocol):
         ...
 
     @property
-    def longest_block(self) -> float:
-        """Seconds that a block may be expected to take, short against a time-out."""
+    def max_block_seconds(self) -> float:
+        """Seconds that a block should take at most, a fraction of the time-out."""
         ...
 
     def submit(self, block: Block) -> None:
@@ -38,30 +38,30 @@ class Workers(Protocol):
         ...
 
     def collect(self) -> list[Finished]:
-        """Wait until something happens, and return the blocks that have finished: values, or a fault of the whole."""
+        """Wait until something happens, and return the finished blocks: with values, or a fault of the whole block."""
         ...
 
     def cancel(self) -> None:
-        """Forget what was submitted."""
+        """Drop what was submitted."""
         ...
 
     def close(self) -> None:
-        """Let go of all that was started here."""
+        """Release all that was started here."""
         ...
 
 
 @dataclass(eq=False)
-class Here:
+class InProcess:
     """In this process, one block after the other."""
 
     calls: Calls
     num_workers: int = 1
-    longest_block: float = float("inf")
+    max_block_seconds: float = float("inf")
     _waiting: list[Block] = field(default_factory=list)
 
     @property
     def num_free(self) -> int:
-        """One, if nothing waits."""
+        """One, unless a block waits."""
         return 1 - len(self._waiting)
 
     def submit(self, block: Block) -> None:

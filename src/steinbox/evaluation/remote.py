@@ -1,4 +1,4 @@
-"""The user's functions in another process: they travel there once, under a token, not once a call."""
+"""The user's functions in another process: they are sent there once, under a token, not with every call."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from steinbox.evaluation.calls import Block, Calls, Values
 from steinbox.evaluation.faults import Fault
 
 NEEDS_FUNCTION = "needs the function"
-_MOST_INSTALLED = 2
+_MAX_INSTALLED = 2  # functions of different runs that one process keeps
+_PARENT_CHECK_SECONDS = 1.0
 
-_installed: OrderedDict[str, Calls] = OrderedDict()  # what this process was sent; of the last few runs
+_installed: OrderedDict[str, Calls] = OrderedDict()  # by token, the last one sent at the end
 
 
 def install(token: str, payload: bytes) -> None:
@@ -29,44 +30,44 @@ def install(token: str, payload: bytes) -> None:
     _keep(token, cloudpickle.loads(payload))
 
 
-def install_in_own_process(token: str, path: Path) -> None:
-    """The same from a file, in a process that leaves Ctrl-C to its parent, and ends when that does."""
+def install_from_file(token: str, path: Path) -> None:
+    """Keep the functions of a file, in a process that leaves Ctrl-C to its parent and exits with it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with, args=(os.getppid(), path), daemon=True).start()
+    threading.Thread(target=_exit_with_parent, args=(os.getppid(), path), daemon=True).start()
     with path.open("rb") as file:
         _keep(token, pickle.load(file))
 
 
-def _end_with(parent: int, path: Path) -> None:
+def _exit_with_parent(parent: int, path: Path) -> None:
     while os.getppid() == parent:
-        time.sleep(1.0)
+        time.sleep(_PARENT_CHECK_SECONDS)
     path.unlink(missing_ok=True)
     os._exit(1)
 
 
 def _keep(token: str, calls: Calls) -> None:
     _installed[token] = calls
-    while len(_installed) > _MOST_INSTALLED:
+    while len(_installed) > _MAX_INSTALLED:
         _installed.popitem(last=False)
 
 
-def evaluate_installed(token: str, payload: bytes | None, block: Block) -> Values | Fault | str:
-    """Evaluate in this process, or say that it was not sent the functions."""
+def evaluate_remotely(token: str, payload: bytes | None, block: Block) -> Values | Fault | str:
+    """Evaluate in this process, or answer that it needs the functions first."""
     if token not in _installed and payload is not None:
         install(token, payload)
     calls = _installed.get(token)
     return NEEDS_FUNCTION if calls is None else calls(block)
 
 
-def payload_of(calls: Calls) -> bytes:
+def serialize(calls: Calls) -> bytes:
     """The user's functions as bytes, lambdas and functions of ``__main__`` too."""
     buffer = io.BytesIO()
     _write(calls, buffer)
     return buffer.getvalue()
 
 
-def payload_file(calls: Calls) -> Path:
-    """The same in a temporary file, which large data reaches without a copy."""
+def serialize_to_file(calls: Calls) -> Path:
+    """The same in a temporary file, without a copy of large data in memory."""
     with tempfile.NamedTemporaryFile(prefix="steinbox-", delete=False) as file:
         try:
             _write(calls, file)
@@ -80,7 +81,7 @@ def _write(calls: Calls, file: IO[bytes]) -> None:
     try:
         import cloudpickle
     except ImportError:
-        raise ImportError('to evaluate in other processes: pip install "steinbox[parallel]"') from None
+        raise ImportError('evaluation in other processes needs cloudpickle: pip install "steinbox[parallel]"') from None
     try:
         cloudpickle.dump(calls, file)
     except OSError:
