@@ -45,6 +45,7 @@ RUNS: dict[str, tuple[Callable[[], None], int]] = {  # what is run, and the most
     "default, two modes, few evaluations": (default_searches_and_refines, 30),
     "AnnealedGFSVGD, banana": (annealed_gf_svgd, 22),
 }
+AROUND = ("sample.py", "run", "evaluation")  # every run goes through these, whatever the algorithm
 
 
 def files_called(run: Callable[[], None]) -> Counter[str]:
@@ -69,7 +70,9 @@ def main() -> None:
     for name, (run, most) in RUNS.items():
         files = files_called(run)
         lines = sum(len((PACKAGE / file).read_text().splitlines()) for file in files)
+        algorithm = [file for file in files if file.split("/")[0] not in AROUND]
         print(f"{name}: {len(files)} files (at most {most} wanted), {files.total()} functions; {lines:,} lines in all")
+        print(f"  the algorithm: {len(algorithm)} files; the loop, evaluations and files around it: the others")
         for file in sorted(files):
             print(f"  {file}  {files[file]}")
 
