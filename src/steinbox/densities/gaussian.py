@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -11,12 +11,13 @@ from scipy.linalg import solve_triangular
 
 from steinbox.common.arrays import Array
 from steinbox.common.serialization import serializable
+from steinbox.numerics.quasi_random import quasi_random_normal
 
 Covariance = Literal["full", "diagonal", "isotropic"]
 
 
 @serializable("gaussian")
-@dataclass(frozen=True, init=False, eq=False)
+@dataclass(frozen=True, init=False, eq=False, repr=False)
 class Gaussian:
     r"""The normal distribution :math:`N(\mu, \Sigma)` in d dimensions.
 
@@ -36,6 +37,8 @@ class Gaussian:
     --------
     >>> import numpy as np
     >>> gaussian = Gaussian([0.0, 1.0], std=2.0)
+    >>> gaussian
+    <steinbox.Gaussian: mean [0. 1.], std [2. 2.]>
     >>> gaussian.cov
     array([[4., 0.],
            [0., 4.]])
@@ -45,8 +48,8 @@ class Gaussian:
 
     mean: Array
     cov: Array
-    root: Array = field(repr=False)
-    inverse_root: Array = field(repr=False)
+    root: Array
+    inverse_root: Array
 
     def __init__(
         self, mean: npt.ArrayLike, *, std: npt.ArrayLike | None = None, cov: npt.ArrayLike | None = None
@@ -57,7 +60,7 @@ class Gaussian:
         covariance = _covariance(len(mean), std, cov)
         object.__setattr__(self, "mean", mean)
         object.__setattr__(self, "cov", covariance)
-        root = _cholesky(covariance)
+        root = cholesky_roots(covariance)
         object.__setattr__(self, "root", root)
         object.__setattr__(self, "inverse_root", solve_triangular(root, np.eye(len(mean)), lower=True))
 
@@ -109,6 +112,16 @@ class Gaussian:
         """Independent draws, (num_points, d)."""
         return np.asarray(self.mean + rng.standard_normal((num_points, self.dimension)) @ self.root.T)
 
+    def quasi_random(self, num_points: int, rng: np.random.Generator) -> Array:
+        """Draws, (num_points, d), that fill it more evenly than independent ones."""
+        return np.asarray(self.mean + quasi_random_normal(num_points, self.dimension, rng) @ self.root.T)
+
+    def __repr__(self) -> str:
+        stds = np.sqrt(np.diag(self.cov))
+        mean, std = (np.array2string(each, precision=4, threshold=8, edgeitems=2) for each in (self.mean, stds))
+        correlated = "" if np.array_equal(self.cov, np.diag(np.diag(self.cov))) else ", correlated"
+        return f"<steinbox.Gaussian: mean {mean}, std {std}{correlated}>"
+
     def _standardize(self, x: Array) -> Array:
         return np.asarray((x - self.mean) @ self.inverse_root.T)
 
@@ -132,11 +145,12 @@ def _is_symmetric(matrix: Array) -> bool:
     return bool(np.all(np.abs(matrix - matrix.T) <= 1e-8 + 1e-5 * np.abs(matrix)))
 
 
-def _cholesky(covariance: Array) -> Array:
+def cholesky_roots(covariances: Array) -> Array:
+    """Lower triangular roots of a covariance matrix, or of each in a stack of them."""
     try:
-        return np.asarray(np.linalg.cholesky(covariance), dtype=np.float64)
+        return np.asarray(np.linalg.cholesky(covariances), dtype=np.float64)
     except np.linalg.LinAlgError:
-        smallest = np.linalg.eigvalsh(covariance)[0]
+        smallest = np.linalg.eigvalsh(covariances).min()
         raise ValueError(
             f"Gaussian expects a positive definite cov; its smallest eigenvalue is {smallest:.3g}"
         ) from None

@@ -13,7 +13,6 @@ import numpy as np
 
 from steinbox.common.arrays import Array
 from steinbox.densities.fitting.weighted_points import WeightedPoints
-from steinbox.densities.gaussian import Gaussian
 from steinbox.densities.gaussian_mixture import GaussianMixture
 from steinbox.numerics.pairwise import squared_distances
 
@@ -64,8 +63,7 @@ class _Step:
 
     @property
     def mixture(self) -> GaussianMixture:
-        components = [Gaussian(mean, cov=cov) for mean, cov in zip(self.means, self.covs, strict=True)]
-        return GaussianMixture(components, self.counts + 0.5)
+        return GaussianMixture.from_arrays(self.counts + 0.5, self.means, self.covs)
 
     def inflated(self, size: float, tied: bool) -> GaussianMixture:
         """With the covariances of the predictive distribution, which knows that means and covariances are estimates."""

@@ -27,7 +27,6 @@ from steinbox.densities.fitting.family import (
 from steinbox.densities.fitting.rotated_map import fit_rotated_map
 from steinbox.densities.fitting.triangular_map import fit_triangular_map
 from steinbox.densities.fitting.weighted_points import WeightedPoints
-from steinbox.densities.gaussian import Gaussian
 from steinbox.densities.gaussian_mixture import GaussianMixture
 from steinbox.densities.mixture import Mixture
 from steinbox.densities.pullback import Pullback
@@ -85,9 +84,13 @@ def add_component(previous: Fitted, sample: WeightedPoints, share: float, rng: n
         weights = np.append((1 - share) * density.weights, share)
         return Fitted(replace(previous.shape, kind=Curves(len(densities))), Mixture(densities, weights))
     added = fit_behind(density.map, sample, _ONE, None, rng).density
-    components = [*density.density.components, *added.components]
-    mixture = GaussianMixture(components, np.append((1 - share) * density.density.weights, share))
-    return Fitted(replace(previous.shape, kind=Clusters(len(components), tied=False)), Pullback(density.map, mixture))
+    mixture = GaussianMixture.from_arrays(
+        np.append((1 - share) * density.density.weights, share),
+        np.concatenate([density.density.means, added.means]),
+        np.concatenate([density.density.covs, added.covs]),
+    )
+    kind = Clusters(mixture.num_components, tied=False)
+    return Fitted(replace(previous.shape, kind=kind), Pullback(density.map, mixture))
 
 
 def _refitted(sample: WeightedPoints, previous: Fitted, rng: np.random.Generator) -> Fitted:
@@ -157,8 +160,11 @@ def _kinds(sample: WeightedPoints, previous: Fitted | None) -> Iterator[tuple[Cl
 def _doubled(previous: ClustersDensity, points: Array) -> Array:
     """Responsibilities when every component is there twice, once much narrower."""
     mixture = previous.density
-    narrow = [Gaussian(each.mean, cov=0.2 * each.cov) for each in mixture.components]
-    doubled = GaussianMixture([*mixture.components, *narrow], np.concatenate([mixture.weights, mixture.weights]))
+    doubled = GaussianMixture.from_arrays(
+        np.tile(mixture.weights, 2),
+        np.tile(mixture.means, (2, 1)),
+        np.concatenate([mixture.covs, 0.2 * mixture.covs]),
+    )
     return doubled.responsibilities(previous.map.forward(points))
 
 

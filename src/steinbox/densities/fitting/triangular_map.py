@@ -160,7 +160,7 @@ class _Regression:
         weights = self.weights if precisions is None else precisions
         weighted = (features * weights[:, None]).T
         moments = weighted @ features
-        moments[np.diag_indices_from(moments)] += self.pseudo / self.size
+        moments.flat[:: len(moments) + 1] += self.pseudo / self.size
         moments[0, 0] -= self.pseudo / self.size
         return np.asarray(np.linalg.solve(moments, weighted @ values))
 
