@@ -159,7 +159,7 @@ def test_a_program_is_sampled_like_the_function(c_program, executor):
     ("case", "message"),
     [
         ("exit", r"script.sh: expected exit code 0, got 3; the last it wrote to stderr:\nout of memory$"),
-        ("crash", r"was ended by the signal SIGSEGV; the last it wrote to stderr:\nabout to crash$"),
+        ("crash", r"was killed by the signal SIGSEGV; the last it wrote to stderr:\nabout to crash$"),
         ("garbage", "expected one number as the last line of output, got 'no convergence after 100 steps'$"),
         ("two", "expected one number as the last line of output, got '1.0 2.0'$"),
         ("nothing", "expected one number as the last line of output, got no output$"),
@@ -381,7 +381,7 @@ def test_special_values_that_json_does_not_know(url, value):
     [
         ("prior", "expected a model 'prior' at http://127.0.0.1:.*, got posterior, plain, wide, mute"),
         ("wide", r"expected the model 'wide' to have output sizes \[1\], got \[2\]"),
-        ("mute", "'mute' cannot be evaluated"),
+        ("mute", "'mute' does not support Evaluate"),
     ],
 )
 def test_models_of_another_kind_are_refused(url, name, message):

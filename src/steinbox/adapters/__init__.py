@@ -1,4 +1,4 @@
-"""Log-densities that live elsewhere: in another program, behind a web address, in a PyMC model."""
+"""Log-densities computed elsewhere: by another program, a server, or a PyMC model."""
 
 from steinbox.adapters.pymc import PyMCModel
 from steinbox.adapters.subprocess import ProgramError, Subprocess

@@ -13,7 +13,7 @@ from steinbox.densities.gaussian import Gaussian
 
 
 class PyMCModel:
-    r"""The posterior of a PyMC model, on the space where all parameters are free.
+    r"""The posterior of a PyMC model, on the space of its unconstrained parameters.
 
     PyMC gives each bounded parameter a free one, such as :math:`\log\sigma` for :math:`\sigma`; the log-density is that
     of the free parameters, Jacobian included. Functions are compiled when they are first needed, once in each process.
@@ -23,8 +23,8 @@ class PyMCModel:
     model : pymc.Model
         All its free parameters are continuous.
     mode : str, optional
-        How PyTensor compiles: its default makes fast functions and needs many seconds and a C compiler;
-        ``"FAST_COMPILE"`` makes slow ones at once.
+        How PyTensor compiles: its default takes many seconds and a C compiler, and makes fast functions;
+        ``"FAST_COMPILE"`` takes little time and makes slow ones.
 
     Attributes
     ----------
@@ -74,12 +74,12 @@ class PyMCModel:
         dict of arrays
             By name, one row for each particle.
         """
-        rows = [self._own_variables(self._split(row)) for row in np.asarray(particles, dtype=np.float64)]
-        names = [variable.name for variable in self._own()]
+        rows = [self._evaluate_named(self._split(row)) for row in np.asarray(particles, dtype=np.float64)]
+        names = [variable.name for variable in self._named_variables()]
         return {name: np.array([row[k] for row in rows]) for k, name in enumerate(names)}
 
     def _split(self, x: Array) -> dict[str, Array]:
-        """The point as PyMC takes it: its free variables by name."""
+        """The point as PyMC expects it: its free variables by name."""
         point = np.asarray(x, dtype=np.float64)
         if point.shape != (self.dimension,):
             raise ValueError(f"expected a point of shape ({self.dimension},), got shape {point.shape}")
@@ -87,7 +87,7 @@ class PyMCModel:
         parts = np.split(point, ends[:-1])
         return {name: part.reshape(shape) for (name, shape), part in zip(self._shapes.items(), parts, strict=True)}
 
-    def _own(self) -> list[Any]:
+    def _named_variables(self) -> list[Any]:
         return [*self.model.free_RVs, *self.model.deterministics]
 
     @cached_property
@@ -99,14 +99,14 @@ class PyMCModel:
         return self.model.compile_dlogp(mode=self.mode)
 
     @cached_property
-    def _own_variables(self) -> Any:
-        variables = self.model.replace_rvs_by_values(self._own())
+    def _evaluate_named(self) -> Any:
+        variables = self.model.replace_rvs_by_values(self._named_variables())
         inputs = self.model.value_vars
         return self.model.compile_fn(variables, inputs=inputs, mode=self.mode, on_unused_input="ignore")
 
     def __getstate__(self) -> dict[str, Any]:
-        """All but the compiled functions, which are made anew where they are needed."""
-        compiled = ("_log_prob", "_score", "_own_variables")
+        """All but the compiled functions, which are compiled again where they are needed."""
+        compiled = ("_log_prob", "_score", "_evaluate_named")
         return {name: value for name, value in self.__dict__.items() if name not in compiled}
 
 

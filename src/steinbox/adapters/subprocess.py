@@ -1,4 +1,4 @@
-"""A program as a log-density: the point goes in by its standard input, the value comes out by its standard output."""
+"""A program as a log-density: it reads the point from standard input and writes the value to standard output."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ import numpy as np
 
 from steinbox.common.arrays import Array
 
-_MOST_LINES = 10  # of what a program wrote to stderr, in the error
-_MOST_CHARACTERS = 1_000
+_MAX_ERROR_LINES = 10  # of what a program wrote to stderr, in the error
+_MAX_ERROR_CHARACTERS = 1_000
+_MAX_SHOWN = 79  # characters of a last line that is not a number
 
 
 class ProgramError(RuntimeError):
@@ -78,15 +79,15 @@ class Subprocess:
         self.env = None if env is None else dict(env)
 
     def __call__(self, x: Array) -> float:
-        """Run the program at a point, (d,), and return what it says."""
+        """Run the program at a point, (d,), and return the value that it writes."""
         line = self._line(x)
         try:
             process = self._start()
         except OSError as error:
             raise self._error(f"could not be started: {error.strerror}: {error.filename}{self._hint()}") from error
-        output, errors = self._talk(process, line)
+        output, errors = self._communicate(process, line)
         if process.returncode != 0:
-            raise self._error(_ending(process.returncode), errors)
+            raise self._error(_describe_exit(process.returncode), errors)
         return self._number(output, errors)
 
     def _start(self) -> subprocess.Popen[str]:
@@ -102,8 +103,8 @@ class Subprocess:
             start_new_session=True,
         )
 
-    def _talk(self, process: subprocess.Popen[str], line: str) -> tuple[str, str]:
-        """What the program wrote to its standard output and error; nothing of it is left running if this is cut off."""
+    def _communicate(self, process: subprocess.Popen[str], line: str) -> tuple[str, str]:
+        """What the program wrote to its standard output and error; an interrupt or a time-out kills it."""
         with process:
             try:
                 return process.communicate(line, self.timeout)
@@ -113,7 +114,7 @@ class Subprocess:
                 message = f"gave no answer within timeout={self.timeout} seconds and was killed"
                 if has_ended:
                     message = f"ended, but what it started held its output open beyond timeout={self.timeout} seconds"
-                raise self._error(message, _text(error.stderr)) from None
+                raise self._error(message, _decode(error.stderr)) from None
             except BaseException:
                 _kill(process)
                 raise
@@ -130,28 +131,28 @@ class Subprocess:
         try:
             return float(last)
         except ValueError:
-            shown = last if len(last) < 80 else last[:77] + "..."
+            shown = last if len(last) <= _MAX_SHOWN else last[: _MAX_SHOWN - 2] + "..."
             raise self._error(f"expected one number as the last line of output, got {shown!r}", errors) from None
 
     def _error(self, message: str, errors: str = "") -> ProgramError:
-        lines = errors.rstrip()[-_MOST_CHARACTERS:].splitlines()[-_MOST_LINES:]
-        said = "\n".join(["; the last it wrote to stderr:", *lines]) if lines else ""
-        return ProgramError(f"{self.command[0]}: {message}{said}")
+        lines = errors.rstrip()[-_MAX_ERROR_CHARACTERS:].splitlines()[-_MAX_ERROR_LINES:]
+        wrote = "\n".join(["; the last it wrote to stderr:", *lines]) if lines else ""
+        return ProgramError(f"{self.command[0]}: {message}{wrote}")
 
     def _hint(self) -> str:
-        many_words = len(self.command) == 1 and " " in self.command[0]
-        return " (there is no shell: give the program and its arguments as a list)" if many_words else ""
+        has_spaces = len(self.command) == 1 and " " in self.command[0]
+        return " (there is no shell: give the program and its arguments as a list)" if has_spaces else ""
 
 
-def _ending(code: int) -> str:
+def _describe_exit(code: int) -> str:
     if code > 0:
         return f"expected exit code 0, got {code}"
     names = {each.value: each.name for each in signal.Signals}
-    return f"was ended by the signal {names.get(-code, -code)}"
+    return f"was killed by the signal {names.get(-code, -code)}"
 
 
 def _kill(process: subprocess.Popen[str]) -> None:
-    """End a program and all that it started, as far as that did not leave its process group."""
+    """Kill a program and all that it started in its process group."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         if os.name == "posix":
             os.killpg(process.pid, signal.SIGKILL)
@@ -160,6 +161,6 @@ def _kill(process: subprocess.Popen[str]) -> None:
     process.wait()
 
 
-def _text(captured: str | bytes | None) -> str:
-    """What was read before a time-out, which Python leaves undecoded."""
+def _decode(captured: str | bytes | None) -> str:
+    """What was read before a time-out, which Python does not decode."""
     return captured.decode(errors="replace") if isinstance(captured, bytes) else captured or ""

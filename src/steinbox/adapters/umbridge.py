@@ -1,4 +1,4 @@
-"""A UM-Bridge model as a log-density: any simulation that answers over HTTP, in any language."""
+"""A UM-Bridge model as a log-density: any simulation behind HTTP, in any language."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy as np
 from steinbox.common.arrays import Array
 
 _PROTOCOL = 1.0
-_MOST_CHARACTERS = 300  # of an answer that is no JSON, in the error
+_MAX_CHARACTERS = 300  # of an answer that is not JSON, in the error
 
 
 class UMBridgeError(RuntimeError):
@@ -25,8 +25,8 @@ class UMBridgeError(RuntimeError):
 class UMBridge:
     """The log-density that a `UM-Bridge <https://um-bridge-benchmarks.readthedocs.io>`_ model computes.
 
-    The model has one output, a single number. If it has several inputs, the point is split among them in order. The
-    protocol is spoken directly, so that no library is needed on this side.
+    The model has one output, a single number. If it has several inputs, the point is split among them in order. No
+    client library is needed.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class UMBridge:
         if list(output_sizes) != [1]:
             raise UMBridgeError(f"expected the model {name!r} to have output sizes [1], got {output_sizes}")
         if not support.get("Evaluate", False):
-            raise UMBridgeError(f"the model {name!r} cannot be evaluated, says its server")
+            raise UMBridgeError(f"the model {name!r} does not support Evaluate, according to its server")
 
     def __call__(self, x: Array) -> float:
         """The model's output at a point, (d,); NaN for null, by which servers in C++ mean what is not finite."""
@@ -124,7 +124,7 @@ class UMBridge:
         return self._request(endpoint, {"name": self.name, "config": self.config} | content)
 
     def _request(self, endpoint: str, content: dict[str, Any] | None = None) -> dict[str, Any]:
-        """The server's answer, or its error in words."""
+        """The server's answer; raises what it reports as an error."""
         body = None if content is None else json.dumps(content).encode()
         request = urllib.request.Request(f"{self.url}/{endpoint}", body, {"Content-Type": "application/json"})
         try:
@@ -132,26 +132,26 @@ class UMBridge:
                 text = response.read().decode(errors="replace")
         except urllib.error.HTTPError as error:
             with error:
-                raise UMBridgeError(_reported(error.read().decode(errors="replace"), error.code)) from None
+                raise UMBridgeError(_describe_error(error.read().decode(errors="replace"), error.code)) from None
         except TimeoutError:
             raise UMBridgeError(f"no answer from {self.url} within timeout={self.timeout} seconds") from None
         except (OSError, http.client.HTTPException) as error:
             raise UMBridgeError(f"no answer from {self.url}: {getattr(error, 'reason', error)}") from error
-        answer = _parsed(text)
+        answer = _parse(text)
         if not isinstance(answer, dict) or "error" in answer:
-            raise UMBridgeError(_reported(text, 200))
+            raise UMBridgeError(_describe_error(text, 200))
         return answer
 
 
-def _reported(text: str, code: int) -> str:
+def _describe_error(text: str, code: int) -> str:
     """The error in an answer: the protocol's own, or whatever the server wrote."""
-    answer = _parsed(text)
+    answer = _parse(text)
     if isinstance(answer, dict) and isinstance(answer.get("error"), dict):
         return f"the model reported {answer['error'].get('type')}: {answer['error'].get('message')}"
-    return f"expected JSON from the server, got (HTTP status {code}): {text.strip()[:_MOST_CHARACTERS]}"
+    return f"expected JSON from the server, got (HTTP status {code}): {text.strip()[:_MAX_CHARACTERS]}"
 
 
-def _parsed(text: str) -> Any:
+def _parse(text: str) -> Any:
     """The answer, or None; Python servers write -inf and nan, which JSON does not know, as Python does."""
     for version in (text, re.sub(r"\bnan\b", "NaN", re.sub(r"\binf\b", "Infinity", text))):
         try:

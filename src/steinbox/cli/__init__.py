@@ -1,4 +1,4 @@
-"""The command line: ``steinbox sample``, ``diagnose``, ``demo`` and ``reproduce``. A leaf: nothing imports it."""
+"""The command line: ``steinbox sample``, ``diagnose``, ``demo`` and ``reproduce``."""
 
 from steinbox.cli.main import app, main
 

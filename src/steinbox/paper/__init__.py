@@ -3,6 +3,6 @@
 ``steinbox reproduce`` runs it. Nothing of the core imports it.
 """
 
-from steinbox.paper import targets
+from steinbox.paper import datasets, targets
 
-__all__ = ["targets"]
+__all__ = ["datasets", "targets"]

@@ -1,4 +1,4 @@
-"""Pictures of particles and runs. A leaf: it needs matplotlib (``pip install "steinbox[plot]"``)."""
+"""Pictures of particles and runs. They need matplotlib (``pip install "steinbox[plot]"``)."""
 
 from steinbox.plotting.particles import plot_particles
 

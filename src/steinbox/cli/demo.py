@@ -1,0 +1,49 @@
+"""``steinbox demo``: particles of a banana-shaped density, and a picture of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+import steinbox as sb
+from steinbox.cli.console import out_console, report_written, show_result
+from steinbox.cli.files import require_writable
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="The folder to write to.")] = Path("demo-output"),
+    seed: Annotated[int, typer.Option(help="Fixes all randomness.")] = 0,
+    progress: Annotated[bool, typer.Option("--progress/--no-progress", help="Show the bar.")] = True,
+) -> None:
+    """Sample a banana-shaped density from its values alone, and draw the particles over it."""
+    require_writable(out / "result.npz")
+    target = sb.targets.Banana()
+    out_console.print("Target: a banana in two dimensions. steinbox sees only the values of its log-density.")
+    result = sb.sample(
+        target.log_prob, sb.Gaussian([0, 0], std=3), vectorized=True, names=["x", "y"], seed=seed, progress=progress
+    )
+    show_result(result)
+    exact = np.sqrt(np.diag(target.cov))
+    out_console.print(f"The exact means are 0 and 0, the exact standard deviations {exact[0]:.3f} and {exact[1]:.3f}.")
+    reference = target.sample(5000, np.random.default_rng(1))
+    draws = target.sample(len(result.particles), np.random.default_rng(2))
+    out_console.print(
+        f"Distance to 5,000 exact draws (MMD): {sb.mmd(result.particles, reference):.3f}; "
+        f"of {len(draws)} exact draws: {sb.mmd(draws, reference):.3f}."
+    )
+    report_written(result.save(out / "result.npz"))
+    _draw_particles(result, target, out / "particles.png")
+
+
+def _draw_particles(result: sb.Result, target: sb.targets.Banana, path: Path) -> None:
+    try:
+        from steinbox.plotting.particles import plot_particles
+
+        plot_particles(result, log_prob=target.log_prob).savefig(path, dpi=150)
+    except ImportError:
+        out_console.print('No picture: matplotlib is not installed (pip install "steinbox[plot]").', markup=False)
+        return
+    report_written(path)

@@ -1,0 +1,83 @@
+"""``steinbox reproduce``: the paper's figures and claims."""
+
+from __future__ import annotations
+
+import importlib
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from steinbox.cli.console import error_console, fail, out_console, report_written
+from steinbox.cli.files import require_writable
+from steinbox.paper.datasets import DataNotFoundError
+
+
+class Figure(StrEnum):
+    """The paper's experiments by their names on the command line."""
+
+    gaussian = "gaussian"
+    gmm = "gmm"
+    rbm = "rbm"
+    gp_glass = "gp-glass"
+    gp_susy = "gp-susy"
+    all = "all"
+
+
+def reproduce(
+    figure: Annotated[Figure, typer.Argument(help="Which of the paper's figures: 1, 2, 3, 4(a), 4(b), or all.")],
+    full: Annotated[
+        bool, typer.Option("--full/--quick", help="The paper's size (hours), or a small one (minutes).")
+    ] = False,
+    seeds: Annotated[int | None, typer.Option(min=1, help="How many seeds; default: the size's own number.")] = None,
+    burn_in: Annotated[
+        int | None, typer.Option(min=1, help="Steps of KAMH and KHMC to discard as burn-in; default: the size's own.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="The folder; what is finished there is not run again.")] = Path(
+        "reproduction"
+    ),
+    jobs: Annotated[int, typer.Option(min=1, help="Number of parallel processes.")] = 1,
+) -> None:
+    """Run the paper's experiments, draw its figures, and check its claims."""
+    require_writable(out / "reproduction.html")
+    try:
+        from steinbox.paper.experiments import EXPERIMENTS
+        from steinbox.paper.reproduce import configured
+        from steinbox.paper.reproduce import reproduce as run_all
+
+        importlib.import_module("matplotlib")
+    except ImportError as error:
+        fail(f'{error}; pip install "steinbox[plot]"')
+    names = EXPERIMENTS if figure is Figure.all else [figure.value]
+    size = "full" if full else "quick"
+    chosen = {EXPERIMENTS[name]: configured(EXPERIMENTS[name], size, seeds, burn_in) for name in names}
+    given = {"--seeds": seeds, "--burn-in": burn_in}
+    options = "".join(f" {name} {value}" for name, value in given.items() if value is not None)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=error_console) as bar:
+        line = bar.add_task("runs", total=sum(len(each.tasks(config)) for each, config in chosen.items()))
+        try:
+            done = run_all(
+                chosen,
+                out,
+                command=f"steinbox reproduce {figure.value} --{size}{options}",
+                num_jobs=jobs,
+                advance=lambda count: bar.advance(line, count),
+            )
+        except KeyboardInterrupt:
+            bar.stop()
+            error_console.print(f"Stopped. What is finished is in {out}; the same command continues from there.")
+            raise typer.Exit(130) from None
+        except (DataNotFoundError, ValueError) as error:
+            bar.stop()
+            fail(str(error))
+    for each in done:
+        table = Table("claim", "verdict", title=escape(each.experiment.title))
+        for claim in each.claims:
+            table.add_row(escape(claim.statement), escape(claim.verdict))
+        out_console.print(table)
+    report_written(out / "reproduction.html")
