@@ -168,7 +168,7 @@ def test_other_fields_are_refused_in_words():
         length: float
         width: float
 
-    message = "'test/step' does not fit Other of this program: it has no field 'width'; .* such field as 'direction'"
+    message = "of 'test/step' in the file are not those of Other: the file has no 'width'; the class has no 'direction'"
     with pytest.raises(SerializationError, match=message):
         unpack(tree, arrays)
 
@@ -203,7 +203,7 @@ def test_loading_runs_no_constructor():
 def test_what_no_file_can_hold_is_refused_in_words():
     with pytest.raises(TypeError, match="a state cannot hold function"):
         pack(lambda: None, {})
-    with pytest.raises(TypeError, match="a state cannot hold dict: .* dictionaries by text"):
+    with pytest.raises(TypeError, match="a state cannot hold dict: .* dictionaries with text keys"):
         pack({1: "would come back as '1'"}, {})
     with pytest.raises(SerializationError, match="unknown kind of part, 'set'"):
         unpack({"set": [1]}, {})

@@ -108,8 +108,8 @@ def pack(value: object, arrays: dict[str, Array]) -> Any:
         parts = {field.name: pack(getattr(value, field.name), arrays) for field in fields(value)}
         return {"class": _registered_name(type(value)), "fields": parts}
     raise TypeError(
-        f"a state cannot hold {type(value).__name__}: only arrays, numbers, text, tuples, dictionaries by text and "
-        "dataclasses"
+        f"a state cannot hold {type(value).__name__}: only arrays, numbers, text, tuples, dictionaries with text keys "
+        "and dataclasses"
     )
 
 
@@ -165,14 +165,9 @@ def _assemble(name: str, parts: dict[str, Any]) -> Any:
     unknown = [each for each in parts if each not in known]
     missing = [each for each, field in known.items() if each not in parts and not _has_default(field)]
     if unknown or missing:
-        raise SerializationError(
-            f"the file's {name!r} does not fit {cls.__name__} of this program: "
-            + "; ".join(
-                f"{what} {', '.join(map(repr, names))}"
-                for what, names in (("it has no field", missing), ("there is no such field as", unknown))
-                if names
-            )
-        )
+        sides = (("the file", missing), ("the class", unknown))
+        lacking = "; ".join(f"{side} has no {', '.join(map(repr, names))}" for side, names in sides if names)
+        raise SerializationError(f"the fields of {name!r} in the file are not those of {cls.__name__}: {lacking}")
     value = object.__new__(cls)
     for each, field in known.items():
         object.__setattr__(value, each, parts[each] if each in parts else _default(field))
