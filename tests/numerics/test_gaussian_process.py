@@ -1,13 +1,16 @@
 """The Gaussian process against scikit-learn, the normal density, refits without a point, and finite differences."""
 
+import weakref
+
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process import kernels as sklearn_kernels
 
-from steinbox.numerics.gaussian_process import GaussianProcess, IsotropicQuadratic, bandwidths_of, fit_best
+from steinbox.numerics.gaussian_process import GaussianProcess, bandwidths_of, fit_best
 from steinbox.numerics.kernels import IMQ, RBF
+from steinbox.numerics.trend import IsotropicQuadratic
 
 BANDWIDTH, NUGGET = 6.0, 1e-4
 FEATURES = IsotropicQuadratic().features
@@ -125,22 +128,23 @@ def refits(z, values, kernel):
 
 @pytest.mark.parametrize("kernel", [RBF(), IMQ()])
 def test_cross_validation_is_refitting_everything_without_the_point(kernel, z, values):
-    left_out = GaussianProcess.fit(z, values, BANDWIDTH, NUGGET, kernel=kernel).cross_validation
+    process = GaussianProcess.fit(z, values, BANDWIDTH, NUGGET, kernel=kernel)
+    left_out = process.cross_validation
     others = refits(z, values, kernel)
     rows = [z[[i]] for i in range(len(z))]
-    means = np.array([process.predict(row)[0][0] for (process, _), row in zip(others, rows, strict=True)])
+    means = np.array([other.predict(row)[0][0] for (other, _), row in zip(others, rows, strict=True)])
     variances = np.array([variance(row)[0] for (_, variance), row in zip(others, rows, strict=True)])
     np.testing.assert_allclose(left_out.residuals, values - means, rtol=1e-4, atol=1e-7)
     scale = ((values - means) ** 2 / variances).mean()
     np.testing.assert_allclose(left_out.variances, scale * variances, rtol=1e-4)
 
     def surrogate(i, factor):
-        process, variance = others[i]
-        return lambda at: process.predict(at)[0] - factor * scale * variance(at)
+        other, variance = others[i]
+        return lambda at: other.predict(at)[0] - factor * scale * variance(at)
 
     for factor in (0.0, 1.5):
         slopes = [differences(surrogate(i, factor), row)[0] for i, row in enumerate(rows)]
-        np.testing.assert_allclose(left_out.slopes(factor), slopes, rtol=1e-3, atol=1e-4)
+        np.testing.assert_allclose(process.cross_validated_slopes(factor), slopes, rtol=1e-3, atol=1e-4)
 
 
 def test_re_estimating_the_trend_makes_the_errors_larger(process):
@@ -174,7 +178,7 @@ def test_a_covariance_that_is_not_positive_has_a_mean_but_no_likelihood_and_no_v
     assert process.root is None
     assert process.log_likelihood() == -np.inf
     np.testing.assert_allclose(process.mean_and_slopes(z)[0], values, atol=1.0)
-    assert np.isfinite(process.cross_validation.slopes(1.0)).all()
+    assert np.isfinite(process.cross_validated_slopes(1.0)).all()
     with pytest.raises(ValueError, match="not positive definite has no variances"):
         process.predict(new)
 
@@ -194,3 +198,12 @@ def test_the_best_is_the_fit_with_the_largest_criterion_the_first_of_equals(z, v
     best = fit_best(z, values, [2.0, 8.0], [NUGGET, 1e-2], lambda process: process.bandwidth)
     assert (best.bandwidth, best.nugget) == (8.0, NUGGET)
     np.testing.assert_array_equal(best.coefficients, alone.coefficients)
+
+
+def test_a_process_is_freed_as_soon_as_it_is_left(z, values):
+    """Of a thousand points it holds megabytes: no reference cycle may keep it until the next garbage collection."""
+    process = GaussianProcess.fit(z, values, BANDWIDTH, NUGGET)
+    process.cross_validated_slopes()
+    alive = weakref.ref(process)
+    del process
+    assert alive() is None

@@ -58,9 +58,9 @@ def test_interpolant_is_universal_kriging(num_history_points, points, log_target
     inverse = np.linalg.inv(gram)
     moments = features.T @ inverse @ features
     moments += 1e-8 * np.trace(moments) / 5 * np.eye(5)
-    centred = log_target - log_target.mean()
-    trend = np.linalg.solve(moments, features.T @ inverse @ centred)
-    coefficients = inverse @ (centred - features @ trend)
+    centered = log_target - log_target.mean()
+    trend = np.linalg.solve(moments, features.T @ inverse @ centered)
+    coefficients = inverse @ (centered - features @ trend)
     trend[0] += log_target.mean()
 
     def log_prob(point):

@@ -32,45 +32,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
-from scipy.linalg import cho_solve, cholesky, solve_triangular
+from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
 from steinbox.common.arrays import Array
 from steinbox.common.serialization import serializable
 from steinbox.numerics.kernels import RBF, Kernel
 from steinbox.numerics.pairwise import kernel_expansion, kernel_expansion_slopes, squared_distances
+from steinbox.numerics.trend import ISOTROPIC_QUADRATIC, Trend
 
 _TREND_RIDGE = 1e-8  # λ, relative to the mean diagonal entry of the moments
 _TILE_POINTS = 4096  # points predicted at a time: bounds the memory
 
-
-class Trend(Protocol):
-    r"""The features :math:`\phi` of the mean."""
-
-    def features(self, z: Array) -> Array:
-        """One row of features per point, shape (n, q); the first is the constant 1."""
-        ...
-
-    def slopes(self, z: Array, coefficients: Array) -> Array:
-        """Gradients of the trend at the points; coefficients of all of them (q,), or of each its own (n, q)."""
-        ...
-
-
-@serializable("isotropic-quadratic-trend")
-@dataclass(frozen=True)
-class IsotropicQuadratic:
-    r"""The trend :math:`a + b^\top z + c \|z\|^2`: the log-density of a round normal distribution."""
-
-    def features(self, z: Array) -> Array:
-        return np.column_stack([np.ones(len(z)), z, (z**2).sum(axis=1)])
-
-    def slopes(self, z: Array, coefficients: Array) -> Array:
-        return np.asarray(coefficients[..., 1:-1] + 2 * coefficients[..., -1:] * z)
-
-
-ISOTROPIC_QUADRATIC = IsotropicQuadratic()
 GAUSSIAN_KERNEL = RBF()
 
 
@@ -88,8 +62,8 @@ class GaussianProcess:
     coefficients : (n,) array
         The :math:`\alpha`.
     root : (n, n) array or None
-        The lower Cholesky root L; None if K is not positive definite in rounding. Then K is solved by elimination, the
-        likelihood is zero, and there are no variances.
+        Its lower triangle is the Cholesky root L, its upper one means nothing; None if K is not positive definite in
+        rounding. Then K is solved by elimination, the likelihood is zero, and there are no variances.
     residual_square : float
         :math:`(v - F\beta)^\top K^{-1} (v - F\beta)`.
 
@@ -125,21 +99,21 @@ class GaussianProcess:
         trend: Trend = ISOTROPIC_QUADRATIC,
     ) -> GaussianProcess:
         """The process through values (n,) at the points z (n, d)."""
-        return cls._fit(z, squared_distances(z, z), values, bandwidth, nugget, kernel, trend)
+        gram = _gram(squared_distances(z, z) / bandwidth, nugget, kernel)
+        return cls._fit(z, values, gram, bandwidth, nugget, kernel, trend)
 
     @classmethod
     def _fit(
         cls,
         z: Array,
-        distances: Array,
         values: Array,
+        gram: Array,
         bandwidth: float,
         nugget: float,
         kernel: Kernel,
         trend: Trend,
     ) -> GaussianProcess:
-        gram, features, offset = _gram(distances, kernel, bandwidth, nugget), trend.features(z), values.mean()
-        root = _cholesky_or_none(gram)
+        features, offset, root = trend.features(z), values.mean(), _cholesky_or_none(gram)
         columns = np.column_stack([features, values - offset])
         solved = (
             np.linalg.solve(gram, columns) if root is None else cho_solve((root, True), columns, check_finite=False)
@@ -215,12 +189,27 @@ class GaussianProcess:
         features, inverse = self.trend.features(self.points), self._inverse()
         solved = inverse @ features
         to_trend = np.asarray(np.linalg.solve(_with_ridge(features.T @ solved), solved.T), dtype=np.float64)
-        return CrossValidation(self, inverse - solved @ to_trend, to_trend)
+        to_coefficients = inverse - solved @ to_trend
+        precision = np.diag(to_coefficients)
+        residuals = self.coefficients / precision
+        return CrossValidation(residuals, (residuals**2 * precision).mean() / precision, to_coefficients, to_trend)
+
+    def cross_validated_slopes(self, variance_factor: float = 0.0) -> Array:
+        r"""Gradients (n, d) at each point of the :math:`\mu_{-i} - c\,\sigma_{-i}^2` of :attr:`cross_validation`.
+
+        Mean and variance have the gradients of a process with coefficients
+        :math:`\alpha - (v_i - \mu_{-i}) P_{\cdot i}` and :math:`2 \sigma_{-i}^2 P_{\cdot i}`.
+        """
+        left_out = self.cross_validation
+        change = (left_out.residuals + 2 * variance_factor * left_out.variances)[:, None]
+        coefficients = self.coefficients - change * left_out.to_coefficients
+        slopes = kernel_expansion_slopes(self.points, coefficients, self.kernel, self.bandwidth)
+        return slopes + self.trend.slopes(self.points, self.trend_coefficients - change * left_out.to_trend.T)
 
     def _inverse(self) -> Array:
         if self.root is None:
-            distances = squared_distances(self.points, self.points)
-            return np.asarray(np.linalg.inv(_gram(distances, self.kernel, self.bandwidth, self.nugget)))
+            scaled_distances = squared_distances(self.points, self.points) / self.bandwidth
+            return np.asarray(np.linalg.inv(_gram(scaled_distances, self.nugget, self.kernel)))
         inverse_root = self._inverse_root()
         return np.asarray(inverse_root.T @ inverse_root)
 
@@ -234,6 +223,7 @@ class GaussianProcess:
         return self.root
 
 
+@dataclass(frozen=True, eq=False)
 class CrossValidation:
     r"""Leave-one-out predictions with the trend re-estimated, all n of them from one inverse (Dubrule, 1983).
 
@@ -250,26 +240,16 @@ class CrossValidation:
         :math:`v_i - \mu_{-i}`.
     variances : (n,) array
         :math:`\sigma_{-i}^2`.
+    to_coefficients : (n, n) array
+        The matrix P.
+    to_trend : (q, n) array
+        The matrix :math:`M^{-1} F^\top K^{-1}`, which takes values to the trend's coefficients.
     """
 
-    def __init__(self, process: GaussianProcess, to_coefficients: Array, to_trend: Array) -> None:
-        self._process, self._to_coefficients, self._to_trend = process, to_coefficients, to_trend
-        precision = np.diag(to_coefficients)
-        self.residuals: Array = process.coefficients / precision
-        self.variances: Array = (self.residuals**2 * precision).mean() / precision
-
-    def slopes(self, variance_factor: float = 0.0) -> Array:
-        r"""Gradients (n, d) of :math:`\mu_{-i} - c\,\sigma_{-i}^2` at each point, with c the ``variance_factor``.
-
-        Mean and variance have the gradients of a process with coefficients
-        :math:`\alpha - (v_i - \mu_{-i}) P_{\cdot i}` and :math:`2 \sigma_{-i}^2 P_{\cdot i}`.
-        """
-        process = self._process
-        change = (self.residuals + 2 * variance_factor * self.variances)[:, None]
-        coefficients = process.coefficients - change * self._to_coefficients
-        trend = process.trend_coefficients - change * self._to_trend.T
-        slopes = kernel_expansion_slopes(process.points, coefficients, process.kernel, process.bandwidth)
-        return slopes + process.trend.slopes(process.points, trend)
+    residuals: Array
+    variances: Array
+    to_coefficients: Array = field(repr=False)
+    to_trend: Array = field(repr=False)
 
 
 def fit_best(
@@ -293,7 +273,7 @@ def fit_best(
     """
     distances, nuggets = squared_distances(z, z), tuple(nuggets)
     processes = (
-        GaussianProcess._fit(z, distances, values, bandwidth, nugget, kernel, trend)
+        GaussianProcess._fit(z, values, _gram(distances / bandwidth, nugget, kernel), bandwidth, nugget, kernel, trend)
         for bandwidth in bandwidths
         for nugget in nuggets
     )
@@ -305,15 +285,16 @@ def bandwidths_of(length_scales: Iterable[float], dimension: int) -> list[float]
     return [float(2 * scale * dimension) for scale in length_scales]
 
 
-def _gram(distances: Array, kernel: Kernel, bandwidth: float, nugget: float) -> Array:
-    gram = kernel.value(distances / bandwidth)
+def _gram(scaled_distances: Array, nugget: float, kernel: Kernel) -> Array:
+    """The matrix K."""
+    gram = kernel.value(scaled_distances)
     gram[np.diag_indices_from(gram)] += nugget
     return gram
 
 
 def _cholesky_or_none(gram: Array) -> Array | None:
     try:
-        return np.asarray(cholesky(gram, lower=True, check_finite=False))
+        return np.asarray(cho_factor(gram, lower=True, check_finite=False)[0])
     except np.linalg.LinAlgError:
         return None
 

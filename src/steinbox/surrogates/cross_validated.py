@@ -127,7 +127,7 @@ class LeaveOneOut(_ProcessOfSample):
 
     def _evaluate(self, process: GaussianProcess, values: Array) -> tuple[Array, Array]:
         left_out = process.cross_validation
-        return values - left_out.residuals - left_out.variances, left_out.slopes(variance_factor=1.0)
+        return values - left_out.residuals - left_out.variances, process.cross_validated_slopes(variance_factor=1.0)
 
 
 @dataclass(frozen=True)
