@@ -150,11 +150,13 @@ def moved_by_stein(state: AdaptiveState, initial: Initial, rng: np.random.Genera
     steps = sb.SVGD(num_iterations=50, optimizer=Adam(0.03, memory=0.99, decay=CosineDecay(start=0.0)))
     particles = answer.answer(state, initial).particles
     jitter = 1e-6 * particles.std(axis=0) * rng.standard_normal(particles.shape)
-    moving = steps.start(particles + jitter, 100 * len(particles), rng)
-    while not steps.finished(moving):
-        x = steps.ask(moving, rng)
+    problem = sb.Problem(initial, particles + jitter, 100 * len(particles))
+    planned = steps.plan(problem)
+    moving = planned.start(problem, rng)
+    while not planned.is_finished(moving):
+        x = planned.ask(moving, rng)
         value, score = surrogate.log_prob_and_score(x)
-        moving, _ = steps.tell(moving, x, Evaluation(value, np.zeros(len(x), dtype=bool), score), rng)
+        moving, _ = planned.tell(moving, x, Evaluation(value, np.zeros(len(x), dtype=bool), score), rng)
     x = moving.particles
     if not np.isfinite(x).all():
         return None

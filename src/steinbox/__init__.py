@@ -20,7 +20,7 @@ from steinbox.run.status import Status
 from steinbox.sample import sample
 from steinbox.samplers.adaptive import AdaptiveImportanceSampling
 from steinbox.samplers.annealing import Schedule
-from steinbox.samplers.base import Sampler
+from steinbox.samplers.base import Method, Problem, Sample, Sampler, StalledError, WeightedSample
 from steinbox.samplers.stein import GFSVGD, SVGD, AnnealedGFSVGD, AnnealedSVGD
 
 __version__ = "0.1.0"
@@ -39,12 +39,17 @@ __all__ = [
     "Gaussian",
     "GaussianMixture",
     "Iteration",
+    "Method",
     "Periodic",
+    "Problem",
     "Result",
+    "Sample",
     "Sampler",
     "Schedule",
+    "StalledError",
     "Status",
     "TargetError",
+    "WeightedSample",
     "WorkersLostError",
     "bandwidth",
     "baselines",

@@ -6,30 +6,23 @@ import importlib.metadata
 import inspect
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from steinbox.common.checks import is_number, require_noise, whole_number
+from steinbox.common.checks import is_number, whole_number
 from steinbox.evaluation import Archive, Calls, Evaluator, as_workers
-from steinbox.maps.bijection import Bijection, Identity
-from steinbox.maps.bounds import Bounds, as_bounds
-from steinbox.numerics.weights import effective_sample_size
 from steinbox.run.checkpoint import Checkpoint
-from steinbox.run.loop import Callback, Outcome, RunState, run
-from steinbox.run.problem import in_user_units, known, start
+from steinbox.run.loop import Callback, Outcome, RunState, run, trace_columns
+from steinbox.run.problem import Task, free_values, to_user_units, understand
 from steinbox.run.progress import progress_bar
 from steinbox.run.result import Result
-from steinbox.run.resume import checkpoint_hook, choose_seed, digest, open_journal, restore_run
-from steinbox.run.warnings import doubts
-from steinbox.samplers import Sampler
+from steinbox.run.resume import checkpoint_hook, choose_seed, open_journal, restore_run
+from steinbox.run.warnings import collect_warnings
 from steinbox.samplers.adaptive import AdaptiveImportanceSampling
-from steinbox.samplers.base import Sample, WeightedSample
-
-DEFAULT_EVALS = 20_000
+from steinbox.samplers.base import Method, Sampler, State, WeightedSample
 
 
 def sample(
@@ -37,7 +30,7 @@ def sample(
     initial: object,
     *,
     num_particles: int | None = None,
-    method: Sampler | None = None,
+    method: Method[Any] | None = None,
     max_evals: int | None = None,
     vectorized: bool = False,
     score: Callable[..., Any] | None = None,
@@ -70,7 +63,7 @@ def sample(
     num_particles : int
         200 if not given; an array as ``initial`` sets it.
     method : AdaptiveImportanceSampling, SVGD, GFSVGD, AnnealedSVGD, AnnealedGFSVGD or one of :mod:`steinbox.baselines`
-        ``AdaptiveImportanceSampling()`` if not given.
+        ``AdaptiveImportanceSampling()`` if not given. Your own is a subclass of :class:`steinbox.Sampler`.
     max_evals : int
         The budget of evaluations. If not given: what the method's ``num_iterations`` needs, or 20,000 (ten rounds of
         all particles if that is more).
@@ -124,7 +117,7 @@ def sample(
     >>> result.particles.shape, result.num_evals < 2_000, str(result.status)
     ((50, 2), True, 'The method has converged: more evaluations would hardly change the particles.')
     """
-    method = _with_noise(noise, AdaptiveImportanceSampling() if method is None else method)
+    method = AdaptiveImportanceSampling() if method is None else method
     _check_functions(log_prob, score, method)
     _check_tolerance(timeout, max_failure_rate)
     seed = None if seed is None else whole_number("seed", seed, 0)
@@ -132,7 +125,9 @@ def sample(
         stored = journal.load()
         seed = choose_seed(seed, stored)
         rng = np.random.default_rng(seed)
-        problem = _problem(initial, num_particles, bounds, names, method, max_evals, archive, rng)
+        task = understand(method, initial, num_particles, max_evals, noise, bounds, names, archive, rng)
+        sampler = method.plan(task.problem)
+        run_state = RunState(_start(sampler, task, archive, rng))
         calls = Calls(
             log_prob,
             score=score if method.needs_score else None,
@@ -144,106 +139,63 @@ def sample(
         with closing(as_workers(executor, calls, timeout)) as workers:
             evaluator = Evaluator(
                 calls,
-                max_evals=problem.max_evals,
+                max_evals=task.problem.max_evals,
                 workers=workers,
                 max_failure_rate=max_failure_rate,
-                transform=problem.transform,
+                transform=task.transform,
             )
-            journey = RunState(problem.state)
             if stored is not None:
                 is_noisy = bool(noise) and not calls.takes_rng
-                journey = restore_run(stored, problem.description, problem.sampler, evaluator, rng, is_noisy=is_noisy)
+                run_state = restore_run(stored, task.description, sampler, evaluator, rng, is_noisy=is_noisy)
             outcome = run(
-                problem.sampler,
+                sampler,
                 evaluator,
-                journey,
+                run_state,
                 rng,
+                task.problem.dimension,
                 callbacks=bar if callback is None else (*bar, callback),
-                keep=checkpoint_hook(journal, problem.description, seed, evaluator, journey, rng),
-                show=partial(in_user_units, transform=problem.transform),
+                keep=checkpoint_hook(journal, task.description, seed, evaluator, run_state, rng),
+                show=partial(to_user_units, transform=task.transform),
             )
         journal.write_last()
-    return _result(outcome, evaluator, problem, seed, tuple(journal.warnings))
+    return _result(outcome, evaluator, task, seed, tuple(journal.warnings))
 
 
-@dataclass(frozen=True, eq=False)
-class _Problem:
-    """What was asked for, understood: where the sampler starts, and how the problem is known again."""
-
-    names: tuple[str, ...]
-    bounds: Bounds | None
-    sampler: Sampler
-    state: Any
-    max_evals: int
-    config: dict[str, Any]
-    description: dict[str, Any]
-
-    @property
-    def transform(self) -> Bijection:
-        return Identity() if self.bounds is None else self.bounds
+def _start(sampler: Sampler[State], task: Task, archive: Archive | None, rng: np.random.Generator) -> State:
+    """The state before the first evaluation, with what earlier runs found."""
+    state = sampler.start(task.problem, rng)
+    if archive is None:
+        return state
+    return sampler.warm_start(state, *free_values(archive, task.bounds))
 
 
-def _problem(
-    initial: object,
-    num_particles: int | None,
-    bounds: Sequence[object] | None,
-    names: Sequence[str] | None,
-    method: Sampler,
-    max_evals: int | None,
-    archive: Archive | None,
-    rng: np.random.Generator,
-) -> _Problem:
-    limits = as_bounds(bounds)
-    distribution, particles = start(initial, num_particles, limits, rng)
-    checked_names = _checked_names(names, particles.shape[1] if limits is None else len(limits.parameters))
-    budget = _budget(max_evals, method, len(particles))
-    sampler = method.bind(distribution)
-    state = sampler.start(particles, budget, rng)
-    config = {"method": type(method).__name__, "settings": _describe(method), "max_evals": budget}
-    described = {"bounds": None if limits is None else limits.to_json(), "initial particles": digest(particles)}
-    if archive is not None:
-        state = sampler.warm_start(state, *known(archive, limits, len(checked_names)))
-        described["archive"] = digest(archive.points) + digest(archive.log_prob)
-    return _Problem(
-        checked_names, limits, sampler, state, budget, config, {"names": checked_names} | described | config
-    )
-
-
-def _result(
-    outcome: Outcome, evaluator: Evaluator, problem: _Problem, seed: int, more_warnings: tuple[str, ...]
-) -> Result:
-    draws, last = outcome.draws, outcome.trace[-1]
-    pool = draws.pool or _pool_of_particles(draws, float(last.get("log_evidence", np.nan)))
+def _result(outcome: Outcome, evaluator: Evaluator, task: Task, seed: int, more_warnings: tuple[str, ...]) -> Result:
+    sample = outcome.sample
+    pool = sample.pool or WeightedSample(sample.particles, sample.weights, sample.log_prob)
     return Result(
-        particles=outcome.draws.particles,
-        weights=outcome.draws.weights,
-        log_prob=outcome.draws.log_prob,
-        names=problem.names,
-        bounds=problem.bounds,
+        particles=sample.particles,
+        weights=sample.weights,
+        log_prob=sample.log_prob,
+        names=task.names,
+        bounds=task.bounds,
         num_evals=evaluator.num_evals,
         num_failures=evaluator.num_failures,
         failures=evaluator.failures,
         status=outcome.status,
-        warnings=(*doubts(outcome), *more_warnings),
+        warnings=(*collect_warnings(outcome), *more_warnings),
         archive=evaluator.archive,
         pool=pool.points,
         pool_weights=pool.weights,
-        log_evidence=pool.log_evidence,
-        log_evidence_error=pool.log_evidence_error,
+        log_evidence=sample.log_evidence,
+        log_evidence_error=sample.log_evidence_error,
         effective_sample_size=pool.effective_sample_size,
         pareto_shape=pool.pareto_shape,
         mixture=pool.mixture,
-        trace={key: np.array([info[key] for info in outcome.trace]) for key in outcome.trace[0]},
+        trace=trace_columns(outcome.trace),
         seed=seed,
-        config=problem.config,
+        config=task.config,
         version=importlib.metadata.version("steinbox"),
     )
-
-
-def _pool_of_particles(draws: Sample, log_evidence: float) -> WeightedSample:
-    """The particles as the pool of a method that has none."""
-    size = effective_sample_size(draws.weights)
-    return WeightedSample(draws.particles, draws.weights, draws.log_prob, log_evidence, np.nan, size, np.nan, None, ())
 
 
 def _check_functions(log_prob: object, score: object, method: object) -> None:
@@ -251,23 +203,17 @@ def _check_functions(log_prob: object, score: object, method: object) -> None:
         raise TypeError(f"expected log_prob to be a function, got {type(log_prob).__name__}")
     if isinstance(method, type):
         raise TypeError(f"expected a method object, got the class {method.__name__}; write method={method.__name__}()")
-    if not (hasattr(method, "ask") and hasattr(method, "tell")):
-        raise TypeError(f"expected a method such as sb.AdaptiveImportanceSampling(), got {method!r}")
+    if not isinstance(method, Method):
+        raise TypeError(
+            f"expected a method such as sb.AdaptiveImportanceSampling(), or a sb.Sampler of your own, got {method!r}"
+        )
     if score is not None and not callable(score):
         raise TypeError(f"expected score to be a function, got {type(score).__name__}")
-    if getattr(method, "needs_score", False) and score is None:
+    if method.needs_score and score is None:
         raise ValueError(
             f"{type(method).__name__} needs the gradient of log_prob: give score=, or choose a gradient-free method "
             "such as sb.AdaptiveImportanceSampling()"
         )
-
-
-def _with_noise(noise: float | bool | None, method: Any) -> Any:
-    """The method, told that values are noisy if it cares."""
-    if noise is not None:
-        require_noise(noise)
-    cares = noise is not None and is_dataclass(method) and hasattr(method, "noise") and not isinstance(method, type)
-    return replace(method, noise=noise) if cares else method
 
 
 def _check_tolerance(timeout: float | None, max_failure_rate: float) -> None:
@@ -285,33 +231,3 @@ def _takes_rng(log_prob: Callable[..., Any]) -> bool:
         return False
     by_name = rng is not None and rng.kind in (rng.KEYWORD_ONLY, rng.POSITIONAL_OR_KEYWORD)
     return rng is not None and by_name and rng.default in (None, rng.empty)
-
-
-def _checked_names(names: Sequence[str] | None, dimension: int) -> tuple[str, ...]:
-    if names is None:
-        return tuple(f"x{k}" for k in range(dimension))
-    if isinstance(names, str) or len(names) != dimension or len(set(names)) != dimension:
-        raise ValueError(f"expected {dimension} different names, one per parameter, got {names!r}")
-    return tuple(map(str, names))
-
-
-def _budget(max_evals: int | None, method: Sampler, num_particles: int) -> int:
-    if max_evals is not None:
-        return whole_number("max_evals", max_evals, 1)
-    return method.evals_needed(num_particles) or max(DEFAULT_EVALS, 10 * num_particles)
-
-
-def _describe(value: object) -> Any:
-    """Settings as JSON can hold them: numbers and text as they are, components by name, the rest by repr."""
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    if is_dataclass(value) and not isinstance(value, type):
-        return {"name": type(value).__name__} | {f.name: _describe(getattr(value, f.name)) for f in fields(value)}
-    if isinstance(value, (list, tuple)):
-        return [_describe(item) for item in value]
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if callable(value) and hasattr(value, "__qualname__"):
-        return f"{value.__module__}.{value.__qualname__}"
-    text = repr(value)
-    return f"{type(value).__module__}.{type(value).__qualname__}" if " at 0x" in text else text

@@ -44,7 +44,7 @@ def test_known_values_make_a_better_surrogate():
     points, known = TARGET.sample(30, rng), TARGET.sample(1500, rng)
     evaluation = Evaluation(TARGET.log_prob(points), np.zeros(30, dtype=bool))
     method = sb.GFSVGD()
-    state = method.start(points, 10_000, rng)
+    state = method.start(sb.Problem(TARGET, points, 10_000), rng)
     informed = method.warm_start(state, known, TARGET.log_prob(known))
     exact = TARGET.score(points)
     alone, better = (

@@ -117,7 +117,7 @@ def test_methods_that_need_a_score_say_so(method):
         ({"score": 1, "method": sb.SVGD()}, TypeError, "score to be a function"),
         ({"num_particles": 1}, ValueError, "num_particles to be a whole number of at least 2, got 1"),
         ({"num_particles": 2.5}, ValueError, "got 2.5"),
-        ({"max_evals": 30}, ValueError, "max_evals=30 pays no iteration.*at least 40"),
+        ({"max_evals": 30}, ValueError, "max_evals=30 allows no iteration.*at least 40"),
         ({"max_evals": "many"}, ValueError, "got 'many'"),
         ({"names": ["a"]}, ValueError, r"expected 2 different names.*got \['a'\]"),
         ({"names": ["a", "a"]}, ValueError, "different names"),
@@ -162,7 +162,7 @@ def test_an_unknown_option_of_a_method_is_refused():
 
 def test_nothing_is_spent_before_a_bad_setting_is_found():
     calls = []
-    with pytest.raises(ValueError, match="pays no iteration"):
+    with pytest.raises(ValueError, match="allows no iteration"):
         quick(lambda x: calls.append(1) or 0.0, max_evals=25)
     assert not calls
 

@@ -21,7 +21,7 @@ MIXTURE = sb.GaussianMixture([sb.Gaussian([-4.0, 0.0], cov=COV), sb.Gaussian([4.
 
 
 def told(method, target, rng, num_batches, fails=lambda points: np.zeros(len(points), dtype=bool)):
-    state = method.start(np.zeros((50, 2)), 10_000, rng)
+    state = method.start(sb.Problem(method.base, np.zeros((50, 2)), 10_000), rng)
     for _ in range(num_batches):
         points = method.ask(state, rng)
         failed = fails(points)
@@ -31,8 +31,8 @@ def told(method, target, rng, num_batches, fails=lambda points: np.zeros(len(poi
 
 
 def told_to_the_end(method, target, rng, num_particles, max_evals):
-    state = method.start(np.zeros((num_particles, 2)), max_evals, rng)
-    while not method.finished(state):
+    state = method.start(sb.Problem(method.base, np.zeros((num_particles, 2)), max_evals), rng)
+    while not method.is_finished(state):
         points = method.ask(state, rng)
         state, _ = method.tell(state, points, Evaluation(target.log_prob(points), np.zeros(len(points), bool)), rng)
     return state
@@ -343,7 +343,7 @@ def test_a_few_values_of_an_earlier_run_show_the_way():
     """Thirty points around the target: weighed by their values, the mixture is where the best of them are."""
     method = sb.AdaptiveImportanceSampling(base=sb.Gaussian([30.0, 30.0], std=3.0))
     points = np.random.default_rng(0).normal([4.0, 1.0], 4.0, size=(30, 2))
-    state = method.start(np.zeros((50, 2)), 600, np.random.default_rng(0))
+    state = method.start(sb.Problem(method.base, np.zeros((50, 2)), 600), np.random.default_rng(0))
     fitted = method.warm_start(state, points, sb.Gaussian([4.0, 1.0], std=1.0).log_prob(points)).fitted.density
     draws = fitted.quasi_random(200, np.random.default_rng(0))
     assert draws.std(axis=0).max() < 0.75 * points.std(axis=0).min()
@@ -493,8 +493,8 @@ def test_narrow_modes_are_found_one_after_the_other():
 
 def test_a_search_costs_a_fifth_at_most_and_comes_to_an_end(rng):
     method = sb.AdaptiveImportanceSampling(base=START, stop_early=False)
-    state = method.start(np.zeros((50, 2)), 2_000, rng)
-    while not method.finished(state):
+    state = method.start(sb.Problem(method.base, np.zeros((50, 2)), 2_000), rng)
+    while not method.is_finished(state):
         points = method.ask(state, rng)
         evaluation = Evaluation(MIXTURE.log_prob(points), np.zeros(len(points), dtype=bool))
         state, _ = method.tell(state, points, evaluation, rng)

@@ -157,7 +157,7 @@ def test_chains_that_hardly_move_do_not_agree():
 def test_the_proposal_is_frozen_after_adaptation():
     method = sb.baselines.AdaptiveMetropolis(num_iterations=20, adaptation=0.5)
     rng = np.random.default_rng(0)
-    state = method.start(GAUSSIAN.sample(30, rng), 10_000, rng)
+    state = method.start(sb.Problem(GAUSSIAN, GAUSSIAN.sample(30, rng), 10_000), rng)
     shapes = []
     for _ in range(20):
         points = method.ask(state, rng)

@@ -31,17 +31,25 @@ class Spy:
 def run(method, num_iterations, failing=None, outside=()):
     """Drive the method by hand; the points of every iteration, one of them failed and some outside the support."""
     rng = np.random.default_rng(0)
-    method = method.bind(BASE)
-    state = method.start(TARGET.sample(8, rng), 1_000, rng)
+    problem = sb.Problem(BASE, TARGET.sample(8, rng), 1_000)
+    sampler = method.plan(problem)
+    state = sampler.start(problem, rng)
     visited = []
     for iteration in range(num_iterations):
-        points = method.ask(state, rng)
+        points = sampler.ask(state, rng)
         log_prob, failed = TARGET.log_prob(points), np.zeros(8, dtype=bool)
         failed[failing[iteration] if failing else []] = True
         log_prob[failed] = log_prob[list(outside)] = -np.inf
-        state, _ = method.tell(state, points, Evaluation(log_prob, failed), rng)
+        state, _ = sampler.tell(state, points, Evaluation(log_prob, failed), rng)
         visited.append(points)
     return visited
+
+
+def told(method, particles, evaluation):
+    """The state after one move from these particles."""
+    rng, problem = np.random.default_rng(0), sb.Problem(BASE, particles, 1_000)
+    sampler = method.plan(problem)
+    return sampler.tell(sampler.start(problem, rng), particles, evaluation, rng)[0]
 
 
 def test_the_current_particles_come_first_then_the_newest_of_the_past():
@@ -81,7 +89,7 @@ def test_a_point_that_fails_once_goes_on_with_the_others():
     particles = TARGET.sample(8, rng)
     failed = np.arange(8) == 2
     log_prob = np.where(failed, -np.inf, TARGET.log_prob(particles))
-    state, _ = method.tell(method.start(particles, 1_000, rng), particles, Evaluation(log_prob, failed), rng)
+    state = told(method, particles, Evaluation(log_prob, failed))
     weights = np.where(failed, 0.0, np.exp(BASE.log_prob(particles) - TARGET.log_prob(particles)))
     direction = stein_direction(particles, BASE.score(particles), weights / weights.sum(), RBF(), 2.0)
     np.testing.assert_allclose(state.next_particles, particles + 0.1 * direction, rtol=1e-10)
@@ -99,9 +107,7 @@ def test_a_straggler_is_neither_taught_nor_left_behind():
     method = sb.GFSVGD(surrogate=spy)
     particles = TARGET.sample(8, rng)
     particles[5] = [1e3, 1e3]
-    state, _ = method.tell(
-        method.start(particles, 1_000, rng), particles, Evaluation(TARGET.log_prob(particles), np.full(8, False)), rng
-    )
+    state = told(method, particles, Evaluation(TARGET.log_prob(particles), np.full(8, False)))
     assert len(spy.calls[0][0]) == 7
     assert state.log_prob[5] == pytest.approx(TARGET.log_prob(particles)[5]), "what was evaluated is reported as it is"
     assert np.linalg.norm(state.next_particles[5]) < 0.51 * np.linalg.norm(particles[5])

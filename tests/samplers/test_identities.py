@@ -28,8 +28,9 @@ def x(rng):
 def one_move(sampler, x, log_prob, score=None):
     """The displacement of one tell of a sampler, from values alone: no loop, no user function."""
     rng = np.random.default_rng(0)
-    sampler = sampler.bind(SURROGATE)
-    state = sampler.start(x, max_evals=10 * len(x), rng=rng)
+    problem = sb.Problem(SURROGATE, x, max_evals=10 * len(x))
+    sampler = sampler.plan(problem)
+    state = sampler.start(problem, rng)
     evaluation = Evaluation(log_prob, ~np.isfinite(log_prob), score)
     return sampler.tell(state, sampler.ask(state, rng), evaluation, rng)[0].next_particles - x
 

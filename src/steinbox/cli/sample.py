@@ -13,8 +13,7 @@ import steinbox as sb
 from steinbox.cli.console import error_console, fail, report_written, show_result
 from steinbox.cli.files import load_archive, parse_initial, require_writable
 from steinbox.cli.model import load_model
-from steinbox.sample import DEFAULT_EVALS
-from steinbox.samplers import Sampler
+from steinbox.run.problem import DEFAULT_EVALS
 
 
 class Method(StrEnum):
@@ -31,7 +30,7 @@ class Method(StrEnum):
     khmc = "khmc"
 
 
-_METHODS: dict[Method, Callable[[], Sampler]] = {
+_METHODS: dict[Method, Callable[[], sb.Method[Any]]] = {
     Method.adaptive: sb.AdaptiveImportanceSampling,
     Method.annealed_gf_svgd: sb.AnnealedGFSVGD,
     Method.gf_svgd: sb.GFSVGD,

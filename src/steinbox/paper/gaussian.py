@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from steinbox.paper.settings import papers_settings
 from steinbox.paper.table import Row, Seeds, Table, Task
 from steinbox.paper.targets import paper_gaussian, paper_gaussian_surrogate
 from steinbox.paper.trajectory import exact_rows, trajectory
-from steinbox.samplers import GFSVGD, Sampler
+from steinbox.samplers import GFSVGD, Method
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -92,7 +92,7 @@ def measure(config: Config, task: Task, folder: Path) -> list[Row]:
     return trajectory(task, method, target.log_prob, initial, truth, score=target.score, watch=False)
 
 
-def _sampler(task: Task) -> Sampler:
+def _sampler(task: Task) -> Method[Any]:
     """The method with its setting: a bandwidth rule, and where and how wide the surrogate is."""
     if task.method == IMPORTANCE:
         return baselines.ImportanceSampling(num_iterations=1, proposal=_proposal(task.setting))

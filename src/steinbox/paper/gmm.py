@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -38,7 +38,7 @@ from steinbox.paper.settings import papers_settings
 from steinbox.paper.table import Row, Table, Task
 from steinbox.paper.targets import paper_gmm, paper_gmm_initial
 from steinbox.paper.trajectory import exact_rows, trajectory
-from steinbox.samplers import GFSVGD, AnnealedGFSVGD, AnnealedSVGD, Sampler
+from steinbox.samplers import GFSVGD, AnnealedGFSVGD, AnnealedSVGD, Method
 from steinbox.samplers.adaptive import AdaptiveImportanceSampling
 from steinbox.samplers.annealing import Schedule
 
@@ -107,7 +107,7 @@ def measure(config: Config, task: Task, folder: Path) -> list[Row]:
     )
 
 
-def sampler(task: Task, initial: Gaussian) -> Sampler:
+def sampler(task: Task, initial: Gaussian) -> Method[Any]:
     """The method with its setting.
 
     The paper's: its bandwidth for both kernels, Adam with rate 0.1, temperatures linear to the last step, no rescue of
@@ -122,7 +122,7 @@ def sampler(task: Task, initial: Gaussian) -> Sampler:
     common = papers_settings(task.num_iterations, rule)
     common["optimizer"] = replace(common["optimizer"], normalization=normalization)
     linear, curve = Schedule(fraction=1, power=1), surrogates.KernelCurve(bandwidth=rule)
-    builders: dict[str, Callable[[], Sampler]] = {
+    builders: dict[str, Callable[[], Method[Any]]] = {
         SVGD: lambda: samplers.SVGD(**common),
         ANNEALED_SVGD: lambda: AnnealedSVGD(schedule=linear, **common),
         GF_SVGD: lambda: GFSVGD(surrogate=initial, **common),

@@ -9,8 +9,8 @@ import numpy as np
 
 from steinbox.common.arrays import Array
 from steinbox.common.serialization import serializable
-from steinbox.densities.density import Density
 from steinbox.densities.gaussian import Gaussian
+from steinbox.densities.initial import Initial
 from steinbox.paper.targets import GPClassification
 from steinbox.run.loop import Iteration
 from steinbox.sample import sample
@@ -30,7 +30,7 @@ class LongJumps:
     The mixture was fitted by another run; where it is wrong its draws are rejected, and the walk goes on.
     """
 
-    mixture: Density
+    mixture: Initial
     root: Array
     is_jump: bool = False
 
@@ -49,7 +49,7 @@ class LongJumps:
 class LongChains(MarkovChains):
     """Metropolis-Hastings with :class:`LongJumps`."""
 
-    mixture: Density
+    mixture: Initial
     adaptation: float = 1.0
 
     def first_proposal(self, particles: Array) -> LongJumps:

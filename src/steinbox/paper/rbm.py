@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from steinbox.paper.panels import (
 from steinbox.paper.table import Row, Seeds, Table, Task
 from steinbox.paper.targets import paper_rbm, paper_rbm_initial
 from steinbox.paper.trajectory import exact_rows, trajectory
-from steinbox.samplers import Sampler
+from steinbox.samplers import Method
 from steinbox.samplers.adaptive import AdaptiveImportanceSampling
 
 if TYPE_CHECKING:
@@ -93,14 +93,14 @@ def measure(config: Config, task: Task, folder: Path) -> list[Row]:
     return trajectory(task, sampler(task, initial), target.log_prob, initial, measured)
 
 
-def chains(task: Task, num_burn_in: int) -> Sampler:
+def chains(task: Task, num_burn_in: int) -> Method[Any]:
     """KAMH or KHMC, which learn during the burn-in only."""
     num_steps = num_burn_in + task.num_iterations
     kind = baselines.KAMH if task.method == KAMH else baselines.KHMC
     return kind(num_iterations=num_steps, adaptation=num_burn_in / num_steps, max_history=_HISTORY[task.method])
 
 
-def by_budget(method: str) -> Sampler:
+def by_budget(method: str) -> Method[Any]:
     """What has no iterations of its own and spends its evaluations as it likes."""
     return baselines.SMC() if method == SMC else AdaptiveImportanceSampling(stop_early=False)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from steinbox.run.checkpoint import Checkpoint
 from steinbox.run.loop import Iteration
 from steinbox.run.status import Status
 from steinbox.sample import sample
-from steinbox.samplers import Sampler
+from steinbox.samplers import Method
 
 Measure: TypeAlias = Callable[[Array, Array], Mapping[str, float]]
 """Metrics of points and their weights."""
@@ -37,7 +37,7 @@ def checkpoints(num_iterations: int, num_points: int = 14) -> IntegerArray:
 
 def trajectory(
     task: Task,
-    method: Sampler,
+    method: Method[Any],
     log_prob: Callable[[Array], Array],
     initial: object,
     measure: Measure,
@@ -134,8 +134,8 @@ class _Camera:
         if number not in self.checkpoints:
             return
         seconds, pause = self.seconds(), time.perf_counter()
-        draws = iteration.draws
-        first = dict([next(iter(self.measure(draws.particles, draws.weights).items()))])
+        sample = iteration.sample
+        first = dict([next(iter(self.measure(sample.particles, sample.weights).items()))])
         self.rows += seen(self.task, self.task.num_particles, number, iteration.num_evals, seconds, first)
         if self.path is not None:
             Table(self.rows).write(self.path)

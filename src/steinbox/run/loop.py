@@ -5,41 +5,44 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any, TypeAlias
+from typing import Any, Generic, TypeAlias
 
 import numpy as np
 
 from steinbox.common.arrays import Array
 from steinbox.evaluation import Evaluation, Evaluator, WorkersLostError
 from steinbox.run.status import Status
-from steinbox.samplers.base import Info, Sample, Sampler, StalledError
+from steinbox.samplers.base import Info, Sample, Sampler, StalledError, State
 
 
 @dataclass(frozen=True, eq=False)
 class Iteration:
-    """What a callback sees after each iteration; its particles are made when they are looked at."""
+    """What a callback sees after each iteration; its particles are made when they are looked at.
+
+    ``info`` is what the sampler says of the iteration, and ``mean_log_prob``, the mean log-density of its particles.
+    """
 
     index: int
     info: Info
     num_evals: int
     max_evals: int
     progress: float
-    draw: Callable[[], Sample] = field(repr=False)
+    take_sample: Callable[[], Sample] = field(repr=False)
 
     @cached_property
-    def draws(self) -> Sample:
+    def sample(self) -> Sample:
         """Particles, weights and log-densities so far, in the user's units."""
-        return self.draw()
+        return self.take_sample()
 
     @property
     def particles(self) -> Array:
         """A copy of the particles."""
-        return self.draws.particles.copy()
+        return self.sample.particles.copy()
 
     @property
     def log_prob(self) -> Array:
         """A copy of their log-densities."""
-        return self.draws.log_prob.copy()
+        return self.sample.log_prob.copy()
 
 
 Callback: TypeAlias = Callable[[Iteration], object]
@@ -59,47 +62,48 @@ _STATUS_OF: dict[type[BaseException], Status] = {
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What the loop brings home."""
+    """How a run ended: the sample, what was seen on the way, and why it stopped."""
 
-    draws: Sample
+    sample: Sample
     trace: tuple[Info, ...]
     status: Status
     reason: str = ""
 
 
 @dataclass(frozen=True, eq=False)
-class RunState:
+class RunState(Generic[State]):
     """How far a run has come: the sampler's state and what was seen on the way."""
 
-    state: Any
+    state: State
     trace: Sequence[Info] = ()
 
 
-Keep: TypeAlias = Callable[[RunState], object]
+Keep: TypeAlias = Callable[[RunState[Any]], object]
 Show: TypeAlias = Callable[[Sample], Sample]
 
 
 def run(
-    sampler: Sampler,
+    sampler: Sampler[State],
     evaluator: Evaluator,
-    journey: RunState,
+    run_state: RunState[State],
     rng: np.random.Generator,
+    dimension: int,
     callbacks: tuple[Callback, ...] = (),
-    keep: Keep = lambda journey: None,
-    show: Show = lambda draws: draws,
+    keep: Keep = lambda run_state: None,
+    show: Show = lambda sample: sample,
 ) -> Outcome:
-    """Go on with the journey until the sampler is done, the budget is spent or somebody stops it.
+    """Go on with a run in so many free parameters until the sampler is done, the budget is spent or somebody stops it.
 
     Whatever stops it after the first batch, the state of the last complete iteration is a valid answer and is returned;
     each of them is given to ``keep``. What people see went through ``show``, which knows the user's units. Nothing can
     be returned before that: a first batch in which all evaluations fail or lie outside the support raises, and so does
     a callback that fails at its first call.
     """
-    state, trace = journey.state, list(journey.trace)
+    state, trace = run_state.state, list(run_state.trace)
     status, reason = _reason_to_stop(sampler, state, evaluator) if trace else None, ""
     while status is None:
         try:
-            points = sampler.ask(state, rng)
+            points = _ask(sampler, state, dimension, rng)
             status = _reason_not_to_evaluate(len(points), evaluator)
             if status is not None:
                 break
@@ -109,6 +113,7 @@ def run(
             if status is not None:
                 break
             state, info = sampler.tell(state, points, evaluation, rng)
+            info = {**info, "mean_log_prob": sampler.mean_log_prob(state)}
             trace.append(info)
             keep(RunState(state, trace))
             status = _reason_to_stop(sampler, state, evaluator)
@@ -117,8 +122,8 @@ def run(
                 info=info,
                 num_evals=evaluator.num_evals,
                 max_evals=evaluator.max_evals,
-                progress=sampler.progress(state),
-                draw=partial(_shown, sampler, state, show),
+                progress=_progress(sampler.progress(state), evaluator),
+                take_sample=partial(_take_sample, sampler, state, show),
             )
             stop_asked = _call_back(callbacks, iteration)
             status = status or (Status.STOPPED_BY_CALLBACK if stop_asked else None)
@@ -127,10 +132,26 @@ def run(
                 raise
             status = next(status for kind, status in _STATUS_OF.items() if isinstance(stop, kind))
             reason = str(stop)
-    return Outcome(show(sampler.draws(state)), tuple(trace), status, reason)
+    return Outcome(show(sampler.sample(state)), tuple(trace), status, reason)
+
+
+def trace_columns(trace: Sequence[Info]) -> dict[str, Array]:
+    """One array per key of the trace; NaN where an iteration said nothing."""
+    keys = dict.fromkeys(key for info in trace for key in info)
+    return {key: np.array([info.get(key, np.nan) for info in trace]) for key in keys}
+
+
+def _ask(sampler: Sampler[State], state: State, dimension: int, rng: np.random.Generator) -> Array:
+    points = np.asarray(sampler.ask(state, rng), dtype=np.float64)
+    if points.ndim != 2 or points.shape[1] != dimension:
+        name = type(sampler).__name__
+        raise ValueError(f"expected {name}.ask to return points of shape (m, {dimension}), got {points.shape}")
+    return points
 
 
 def _reason_not_to_evaluate(num_points: int, evaluator: Evaluator) -> Status | None:
+    if num_points == 0:
+        return Status.FINISHED
     return Status.BUDGET_SPENT if num_points > evaluator.num_remaining else None
 
 
@@ -146,16 +167,21 @@ def _judge(evaluation: Evaluation, evaluator: Evaluator, is_first: bool) -> Stat
     return Status.TARGET_FAILED if evaluation.failed.all() else Status.SUPPORT_LOST
 
 
-def _reason_to_stop(sampler: Sampler, state: Any, evaluator: Evaluator) -> Status | None:
-    if sampler.finished(state):
+def _reason_to_stop(sampler: Sampler[State], state: State, evaluator: Evaluator) -> Status | None:
+    if sampler.is_finished(state):
         return Status.FINISHED
     if evaluator.fails_too_often:
         return Status.TOO_MANY_FAILURES
-    return Status.CONVERGED if sampler.converged(state) else None
+    return Status.CONVERGED if sampler.is_converged(state) else None
 
 
-def _shown(sampler: Sampler, state: Any, show: Show) -> Sample:
-    return show(sampler.draws(state))
+def _take_sample(sampler: Sampler[State], state: State, show: Show) -> Sample:
+    return show(sampler.sample(state))
+
+
+def _progress(of_plan: float | None, evaluator: Evaluator) -> float:
+    """The part of the plan that is done, or of the budget."""
+    return evaluator.num_evals / evaluator.max_evals if of_plan is None else of_plan
 
 
 def _call_back(callbacks: tuple[Callback, ...], iteration: Iteration) -> bool:

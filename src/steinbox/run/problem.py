@@ -1,24 +1,80 @@
-"""Where a run begins: initial distribution, particles and known values, all as free parameters."""
+"""What was asked, understood: initial distribution, particles and earlier values, all as free parameters."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from steinbox.common.arrays import Array
-from steinbox.common.checks import whole_number
+from steinbox.common.checks import require_noise, whole_number
 from steinbox.densities.bounded import FreeInitial, Uniform
 from steinbox.densities.initial import Initial, as_initial, fit_initial, path_start
 from steinbox.evaluation import Archive
-from steinbox.maps.bijection import Bijection
-from steinbox.maps.bounds import Bounds
-from steinbox.samplers.base import Sample
+from steinbox.maps.bijection import Bijection, Identity
+from steinbox.maps.bounds import Bounds, as_bounds
+from steinbox.run.resume import digest
+from steinbox.samplers.base import Method, Problem, Sample
 
 DEFAULT_PARTICLES = 200
+DEFAULT_EVALS = 20_000
+MIN_DEFAULT_ROUNDS = 10  # of all particles, if that is more evaluations
 
 
-def start(
+@dataclass(frozen=True, eq=False)
+class Task:
+    """The problem as the sampler sees it, and what only the run and its result know of it.
+
+    ``config`` is the method with its settings, ``description`` all by which a checkpoint knows the problem again.
+    """
+
+    problem: Problem
+    names: tuple[str, ...]
+    bounds: Bounds | None
+    config: dict[str, Any]
+    description: dict[str, Any]
+
+    @property
+    def transform(self) -> Bijection:
+        """The map from free to the user's parameters."""
+        return Identity() if self.bounds is None else self.bounds
+
+
+def understand(
+    method: Method[Any],
+    initial: object,
+    num_particles: int | None,
+    max_evals: int | None,
+    noise: float | bool | None,
+    bounds: Sequence[object] | None,
+    names: Sequence[str] | None,
+    archive: Archive | None,
+    rng: np.random.Generator,
+) -> Task:
+    """Check what was asked and draw the first particles."""
+    limits = as_bounds(bounds)
+    if noise is not None:
+        require_noise(noise)
+    distribution, particles = draw_particles(initial, num_particles, limits, rng)
+    budget = choose_budget(max_evals, method, len(particles))
+    problem = Problem(distribution, particles, budget, noise or False)
+    checked_names = check_names(names, problem.dimension if limits is None else len(limits.parameters))
+    config = {"method": type(method).__name__, "settings": describe(method), "max_evals": budget}
+    description = {
+        "names": checked_names,
+        "bounds": None if limits is None else limits.to_json(),
+        "initial particles": digest(particles),
+        "noise": problem.noise,
+    }
+    if archive is not None:
+        check_archive(archive, len(checked_names))
+        description["archive"] = digest(archive.points) + digest(archive.log_prob)
+    return Task(problem, checked_names, limits, config, description | config)
+
+
+def draw_particles(
     initial: object, num_particles: int | None, bounds: Bounds | None, rng: np.random.Generator
 ) -> tuple[Initial, Array]:
     """The initial distribution and the particles drawn from it, or the one fitted to the given particles; all free."""
@@ -44,10 +100,8 @@ def start(
     return path_start(distribution, particles, np.random.default_rng(0)), particles
 
 
-def known(archive: Archive, bounds: Bounds | None, dimension: int) -> tuple[Array, Array]:
+def free_values(archive: Archive, bounds: Bounds | None) -> tuple[Array, Array]:
     """An archive's points and log-densities, as samplers see them; what is beyond the bounds is left out."""
-    if not isinstance(archive, Archive) or archive.points.shape[1] != dimension:
-        raise ValueError(f"expected an archive of points in {dimension} dimensions, got {archive!r}")
     points, log_prob = archive.points, archive.log_prob
     if bounds is not None:
         inside = bounds.inside(points)
@@ -57,14 +111,52 @@ def known(archive: Archive, bounds: Bounds | None, dimension: int) -> tuple[Arra
     return points[usable], log_prob[usable]
 
 
-def in_user_units(draws: Sample, transform: Bijection) -> Sample:
+def to_user_units(sample: Sample, transform: Bijection) -> Sample:
     """The user's parameters and log-density, from free particles and theirs."""
-    pool = draws.pool
+    pool = sample.pool
     if pool is not None:
         log_prob = pool.log_prob - transform.log_det(pool.points)
         pool = replace(pool, points=transform.forward(pool.points), log_prob=log_prob)
-    log_prob = draws.log_prob - transform.log_det(draws.particles)
-    return Sample(transform.forward(draws.particles), draws.weights, log_prob, pool)
+    log_prob = sample.log_prob - transform.log_det(sample.particles)
+    return replace(sample, particles=transform.forward(sample.particles), log_prob=log_prob, pool=pool)
+
+
+def choose_budget(max_evals: int | None, method: Method[Any], num_particles: int) -> int:
+    """What was asked for, what the method's settings need, or the default."""
+    if max_evals is not None:
+        return whole_number("max_evals", max_evals, 1)
+    return method.evals_needed(num_particles) or max(DEFAULT_EVALS, MIN_DEFAULT_ROUNDS * num_particles)
+
+
+def check_names(names: Sequence[str] | None, dimension: int) -> tuple[str, ...]:
+    """The parameters' names; ``x0, x1, …`` if none were given."""
+    if names is None:
+        return tuple(f"x{k}" for k in range(dimension))
+    if isinstance(names, str) or len(names) != dimension or len(set(names)) != dimension:
+        raise ValueError(f"expected {dimension} different names, one per parameter, got {names!r}")
+    return tuple(map(str, names))
+
+
+def check_archive(archive: object, dimension: int) -> None:
+    """Refuse what is no archive, or one of another problem."""
+    if not isinstance(archive, Archive) or archive.points.shape[1] != dimension:
+        raise ValueError(f"expected an archive of points in {dimension} dimensions, got {archive!r}")
+
+
+def describe(value: object) -> Any:
+    """Settings as JSON can hold them: numbers and text as they are, components by name, the rest by repr."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if is_dataclass(value) and not isinstance(value, type):
+        return {"name": type(value).__name__} | {f.name: describe(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, (list, tuple)):
+        return [describe(item) for item in value]
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if callable(value) and hasattr(value, "__qualname__"):
+        return f"{value.__module__}.{value.__qualname__}"
+    text = repr(value)
+    return f"{type(value).__module__}.{type(value).__qualname__}" if " at 0x" in text else text
 
 
 def _free_particles(particles: Array, bounds: Bounds, rng: np.random.Generator) -> Array:

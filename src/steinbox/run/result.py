@@ -14,7 +14,7 @@ import numpy as np
 
 from steinbox.common.arrays import Array
 from steinbox.common.serialization import SerializationError, describe_format, pack, unpack
-from steinbox.densities.density import MixtureDensity
+from steinbox.densities.initial import Initial
 from steinbox.evaluation import Archive, Failure
 from steinbox.maps.bounds import Bounds, as_bounds
 from steinbox.run.status import Status
@@ -73,12 +73,12 @@ class Result:
         How many independent draws the pool is worth.
     pareto_shape : float
         Of the tail of the pool's weights: above 0.7 they cannot be trusted. NaN if there is no pool.
-    mixture : MixtureDensity or None
+    mixture : density or None
         The last proposal: a normalised density with a score, to be used as a surrogate. If there are bounds, it is one
         of the free parameters.
     trace : mapping of str to (T,) array
-        One entry per iteration: temperature, bandwidth, effective_sample_size, step_size, movement, mean_log_prob, or
-        what else the method reports.
+        One entry per iteration: ``mean_log_prob``, the mean log-density of the particles so far (as free parameters,
+        if there are bounds), and what the method reports: see its own documentation.
     warnings : tuple of str
         What makes the particles doubtful, in plain words; empty if nothing does.
     seed : int
@@ -104,7 +104,7 @@ class Result:
     log_evidence_error: float
     effective_sample_size: float
     pareto_shape: float
-    mixture: MixtureDensity | None
+    mixture: Initial | None
     trace: Mapping[str, Array]
     warnings: tuple[str, ...]
     seed: int

@@ -17,7 +17,7 @@ from steinbox.evaluation import Evaluator
 from steinbox.run.checkpoint import Checkpoint, CheckpointError, Journal, NullJournal
 from steinbox.run.loop import Keep, RunState
 from steinbox.run.snapshot import Snapshot
-from steinbox.samplers.base import Extendable, Sampler
+from steinbox.samplers.base import Extendable, Sampler, State
 
 
 def open_journal(checkpoint: object) -> Journal | NullJournal:
@@ -43,12 +43,12 @@ def choose_seed(asked: int | None, stored: Snapshot | None) -> int:
 def restore_run(
     stored: Snapshot,
     problem: Mapping[str, Any],
-    sampler: Sampler,
+    sampler: Sampler[State],
     evaluator: Evaluator,
     rng: np.random.Generator,
     *,
     is_noisy: bool,
-) -> RunState:
+) -> RunState[State]:
     """The run as it was at the checkpoint; evaluator and generator are set to where they were.
 
     If more evaluations are allowed now and the sampler can use them, it is extended to the larger budget.
@@ -67,7 +67,7 @@ def restore_run(
     except (TypeError, ValueError, KeyError) as error:
         raise CheckpointError(f"the checkpoint holds no state of a random generator: {error}") from None
     if isinstance(sampler, Extendable) and is_longer:
-        return RunState(sampler.extended(stored.state, asked, rng), stored.trace)
+        return RunState(sampler.extend(stored.state, asked, rng), stored.trace)
     return RunState(stored.state, stored.trace)
 
 
@@ -76,7 +76,7 @@ def checkpoint_hook(
     problem: Mapping[str, Any],
     seed: int,
     evaluator: Evaluator,
-    first: RunState,
+    first: RunState[Any],
     rng: np.random.Generator,
 ) -> Keep:
     """What the loop calls after each iteration: it takes note of the moment, and writes when it is time.
@@ -87,7 +87,7 @@ def checkpoint_hook(
         return lambda run_state: None
     pack(first.state, {})
 
-    def keep(run_state: RunState) -> None:
+    def keep(run_state: RunState[Any]) -> None:
         generator, account, num_done = rng.bit_generator.state, evaluator.account, len(run_state.trace)
 
         def take() -> Snapshot:

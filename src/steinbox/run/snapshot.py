@@ -22,6 +22,7 @@ import numpy as np
 from steinbox.common.arrays import Array
 from steinbox.common.serialization import SerializationError, describe_format, pack, unpack
 from steinbox.evaluation import Account, Archive
+from steinbox.run.loop import trace_columns
 
 _FORMAT = 2  # 1 named classes by module and class
 _FIRST_LINE = re.compile(rb"steinbox checkpoint (\d{1,9})\n")
@@ -54,7 +55,7 @@ def encode(snapshot: Snapshot) -> bytes:
         "account": pack(snapshot.account, arrays),
         "archive": pack(snapshot.archive, arrays),
         "state": pack(snapshot.state, arrays),
-        "trace": pack(_columns(snapshot.trace), arrays),
+        "trace": pack(trace_columns(snapshot.trace), arrays),
     }
     buffer = io.BytesIO()
     np.savez(buffer, allow_pickle=False, header=np.array(json.dumps(header)), **arrays)
@@ -101,10 +102,6 @@ def _verify(data: bytes) -> bytes:
     if hashlib.sha256(content).hexdigest().encode() != checksum:
         raise UnreadableError("is damaged (its checksum is wrong)")
     return content
-
-
-def _columns(trace: tuple[Mapping[str, float | str], ...]) -> dict[str, Array]:
-    return {key: np.array([info[key] for info in trace]) for key in trace[0]}
 
 
 def _rows(columns: Mapping[str, Array]) -> tuple[dict[str, float | str], ...]:

@@ -10,7 +10,7 @@ class Status(Enum):
 
     FINISHED = "All planned iterations were done."
     CONVERGED = "The method has converged: more evaluations would hardly change the particles."
-    BUDGET_SPENT = "The budget of evaluations was spent before all planned iterations were done."
+    BUDGET_SPENT = "The budget of evaluations was spent."
     INTERRUPTED = "Interrupted by the user; the particles are those of the last complete iteration."
     STOPPED_BY_CALLBACK = "The callback asked to stop."
     CALLBACK_FAILED = "The callback raised an exception; the particles are those of the iteration it was shown."
@@ -35,4 +35,4 @@ class Status(Enum):
     @property
     def is_complete(self) -> bool:
         """Whether the run came to the end it was planned for."""
-        return self in (Status.FINISHED, Status.CONVERGED)
+        return self in (Status.FINISHED, Status.CONVERGED, Status.BUDGET_SPENT)

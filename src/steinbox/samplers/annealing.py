@@ -67,3 +67,13 @@ def interpolate(base: Array, target: Array, temperature: float) -> Array:
     if temperature == 1.0:
         return target
     return np.asarray((1 - temperature) * base + temperature * target)
+
+
+def path_warnings(temperature: float) -> tuple[str, ...]:
+    """What is wrong with particles of this temperature; nothing if it is that of the target."""
+    if temperature >= 1:
+        return ()
+    return (
+        f"The run ended at temperature {temperature:.2f}: the particles represent a blend of the initial distribution "
+        "and the target.",
+    )

@@ -1,123 +1,231 @@
-"""What a sampler is: three pure functions of its state, and no sight of the user's function."""
+"""What a sampler is: pure functions of its state, which never see the user's function.
+
+.. code-block:: text
+
+   method ─ plan(problem) ─► sampler ─ start ─► state ─ ask ─► points ─ evaluate ─ tell ─► state … ─ sample ─► particles
+
+A :class:`Method` is what ``method=`` of :func:`steinbox.sample` takes: settings, some of which may be left open. Its
+``plan`` fills these in from the :class:`Problem` and returns a :class:`Sampler`. A sampler that leaves nothing open is
+its own plan, so that most need only the four functions ``start``, ``ask``, ``tell`` and ``sample``.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, Self, TypeAlias, runtime_checkable
+from typing import Generic, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 
 from steinbox.common.arrays import Array
-from steinbox.densities.density import MixtureDensity
 from steinbox.densities.initial import Initial
 from steinbox.evaluation import Evaluation
+from steinbox.numerics.weights import effective_sample_size
+
+State = TypeVar("State")
+"""A frozen dataclass of arrays, numbers, text, tuples and such dataclasses, so that a checkpoint can hold it."""
 
 Info: TypeAlias = Mapping[str, float | str]
-"""What a person wants to see of one iteration; the loop collects it into the trace."""
+"""What a person wants to see of one iteration, under the same keys every time; the loop collects it into the trace."""
 
 
 class StalledError(RuntimeError):
     """A sampler cannot go on from what it was told; what it had before is still good."""
 
 
+# -- what goes in, what comes out --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What a sampler may know before the first evaluation. All parameters are free: bounds are behind a map.
+
+    Attributes
+    ----------
+    initial : Initial
+        Where to start: a normalized density with draws and a score.
+    particles : (n, d) array
+        Drawn from it, or the user's own.
+    max_evals : int
+        The budget of evaluations.
+    noise : float or bool
+        Whether log-densities are estimates: their standard deviation, or True if it is not known.
+    """
+
+    initial: Initial
+    particles: Array
+    max_evals: int
+    noise: float | bool = False
+
+    @property
+    def num_particles(self) -> int:
+        """The n of the particles."""
+        return len(self.particles)
+
+    @property
+    def dimension(self) -> int:
+        """The d of the particles."""
+        return int(self.particles.shape[1])
+
+
 @dataclass(frozen=True, eq=False)
 class WeightedSample:
-    """All weighted points, from which the particles were chosen, and what they tell.
+    """All weighted points, from which the particles were chosen; the weights sum to one.
 
-    ``mixture`` is the last proposal, ``doubts`` are reasons not to trust any of it, in plain words.
+    ``pareto_shape`` is that of the tail of the weights, ``mixture`` the last proposal.
     """
 
     points: Array
     weights: Array
     log_prob: Array
-    log_evidence: float
-    log_evidence_error: float
-    effective_sample_size: float
-    pareto_shape: float
-    mixture: MixtureDensity | None
-    doubts: tuple[str, ...]
+    pareto_shape: float = np.nan
+    mixture: Initial | None = None
+
+    @property
+    def effective_sample_size(self) -> float:
+        """How many independent draws they are worth."""
+        return effective_sample_size(self.weights)
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """A sampler's answer so far: points that were evaluated, their weights and log-densities.
+    """A sampler's answer so far: points that were evaluated, their weights, which sum to one, and log-densities.
 
-    If they were chosen from a larger weighted pool, that comes with them.
+    If they were chosen from a larger weighted pool, that comes with them. ``log_evidence`` is the logarithm of the
+    density's integral, if the sampler estimates it; ``warnings`` are reasons not to trust the particles, each a
+    sentence.
     """
 
     particles: Array
     weights: Array
     log_prob: Array
     pool: WeightedSample | None = None
+    log_evidence: float = np.nan
+    log_evidence_error: float = np.nan
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def mean_log_prob(self) -> float:
+        """The mean log-density of the particles inside the support."""
+        return float(self.weights @ np.where(self.weights > 0, self.log_prob, 0.0))
+
+    @classmethod
+    def equally_weighted(cls, particles: Array, log_prob: Array, warnings: tuple[str, ...] = ()) -> Sample:
+        """Particles of equal weight inside the support, and of none outside."""
+        inside = np.isfinite(log_prob)
+        return cls(particles, inside / max(1, inside.sum()), log_prob, warnings=warnings)
 
 
-class Sampler(Protocol):
-    """Ask, evaluate, tell.
+# -- the protocol ------------------------------------------------------------------------------------------------------
 
-    A sampler is immutable; its state is a dataclass of arrays and numbers, and holds all that the next step needs.
-    """
+
+class Method(ABC, Generic[State]):
+    """Settings of a sampler, some of which may wait for the problem."""
 
     @property
     def needs_score(self) -> bool:
         """Whether the evaluations must bring the target's score."""
-        ...
+        return False
+
+    def evals_needed(self, num_particles: int) -> int | None:
+        """Evaluations a whole run takes, if the settings determine it; otherwise ``max_evals`` does."""
+        return None
+
+    @abstractmethod
+    def plan(self, problem: Problem) -> Sampler[State]:
+        """The sampler for this problem, with every open setting filled in.
+
+        Raises ValueError if the budget allows no iteration: nothing has been evaluated yet.
+        """
+
+
+class Sampler(Method[State]):
+    """Ask, evaluate, tell. Subclass it to write your own; only ``start``, ``ask``, ``tell`` and ``sample`` are needed.
+
+    A sampler is immutable; the state holds all that the next step needs, and all randomness comes from ``rng``. That is
+    why a run can be repeated, interrupted and resumed bit for bit.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> import numpy as np
+    >>> import steinbox as sb
+    >>> @dataclass(frozen=True, eq=False)
+    ... class Climbers:
+    ...     points: np.ndarray
+    ...     log_prob: np.ndarray
+    >>> class HillClimbing(sb.Sampler[Climbers]):
+    ...     def start(self, problem, rng):
+    ...         return Climbers(problem.particles, np.full(problem.num_particles, -np.inf))
+    ...     def ask(self, state, rng):
+    ...         return state.points + 0.1 * rng.standard_normal(state.points.shape)
+    ...     def tell(self, state, points, evaluation, rng):
+    ...         better = evaluation.log_prob > state.log_prob
+    ...         climbed = np.where(better[:, None], points, state.points)
+    ...         return Climbers(climbed, np.maximum(evaluation.log_prob, state.log_prob)), {"climbed": better.mean()}
+    ...     def sample(self, state):
+    ...         return sb.Sample.equally_weighted(state.points, state.log_prob)
+    >>> result = sb.sample(lambda x: -np.sum((x - 3) ** 2), sb.Gaussian([0, 0], std=1), method=HillClimbing(),
+    ...                    num_particles=20, max_evals=4_000, seed=0)
+    >>> result.mean.round(1), result.trace["climbed"].shape
+    (array([3., 3.]), (200,))
+    """
+
+    # -- what every sampler says ---------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def start(self, problem: Problem, rng: np.random.Generator) -> State:
+        """The state before the first evaluation; raises ValueError if the budget allows no iteration."""
+
+    @abstractmethod
+    def ask(self, state: State, rng: np.random.Generator) -> Array:
+        """Where to look next, (m, d); no points end the run."""
+
+    @abstractmethod
+    def tell(self, state: State, points: Array, evaluation: Evaluation, rng: np.random.Generator) -> tuple[State, Info]:
+        """Learn from what was found there."""
+
+    @abstractmethod
+    def sample(self, state: State) -> Sample:
+        """The answer so far."""
+
+    # -- what some say -------------------------------------------------------------------------------------------------
+
+    def plan(self, problem: Problem) -> Sampler[State]:
+        """The sampler itself: nothing is open."""
+        return self
 
     @property
     def tolerates_empty_batch(self) -> bool:
         """Whether it can go on after a batch that lies outside the support as a whole, or failed."""
-        ...
+        return False
 
-    def bind(self, initial: Initial) -> Self:
-        """The same sampler with its open settings filled in from the initial distribution."""
-        ...
-
-    def evals_needed(self, num_particles: int) -> int | None:
-        """Evaluations a whole run takes, if the sampler's own settings determine it."""
-        ...
-
-    def start(self, particles: Array, max_evals: int, rng: np.random.Generator) -> Any:
-        """The state before the first evaluation; raises ValueError if the budget allows no iteration."""
-        ...
-
-    def warm_start(self, state: Any, points: Array, log_prob: Array) -> Any:
+    def warm_start(self, state: State, points: Array, log_prob: Array) -> State:
         """The state with values from earlier runs; raises ValueError if the sampler has no use for them."""
-        ...
+        raise ValueError(f"{type(self).__name__} builds no surrogate and has no use for archive=; leave it out")
 
-    def ask(self, state: Any, rng: np.random.Generator) -> Array:
-        """Where to look next, (m, d)."""
-        ...
-
-    def tell(self, state: Any, points: Array, evaluation: Evaluation, rng: np.random.Generator) -> tuple[Any, Info]:
-        """Learn from what was found there."""
-        ...
-
-    def converged(self, state: Any) -> bool:
+    def is_converged(self, state: State) -> bool:
         """Whether another step would change nothing."""
-        ...
+        return False
 
-    def finished(self, state: Any) -> bool:
-        """Whether all planned iterations are done."""
-        ...
+    def is_finished(self, state: State) -> bool:
+        """Whether all planned iterations are done; without a plan, the run ends with the budget."""
+        return False
 
-    def progress(self, state: Any) -> float:
-        """The part of the planned run that is done, 0 to 1."""
-        ...
+    def mean_log_prob(self, state: State) -> float:
+        """The mean log-density of the particles, after every iteration; to be overridden if ``sample`` is costly."""
+        return self.sample(state).mean_log_prob
 
-    def draws(self, state: Any) -> Sample:
-        """The answer so far."""
-        ...
+    def progress(self, state: State) -> float | None:
+        """The part of the planned run that is done, 0 to 1; None if that is the part of the budget that is spent."""
+        return None
 
 
 @runtime_checkable
-class Extendable(Protocol):
-    """A sampler whose runs can go on with a larger budget, even from their end."""
+class Extendable(Protocol[State]):
+    """What a sampler also has if its runs can go on with a larger budget, even from their end."""
 
-    def extended(self, state: Any, max_evals: int, rng: np.random.Generator) -> Any:
+    def extend(self, state: State, max_evals: int, rng: np.random.Generator) -> State:
         """The state, at whatever point of its run, with a larger budget."""
         ...
-
-
-def no_use_for_an_archive(sampler: object) -> ValueError:
-    """What to raise where values from earlier runs cannot help."""
-    return ValueError(f"{type(sampler).__name__} builds no surrogate and has no use for archive=; leave it out")

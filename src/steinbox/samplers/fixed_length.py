@@ -1,25 +1,21 @@
-"""What the baselines share: a planned number of iterations, and a path from the initial distribution."""
+"""What samplers with a planned number of iterations share, and those on a path from the initial distribution."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Protocol, Self
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
-import numpy as np
-
-from steinbox.common.arrays import Array
 from steinbox.common.checks import require_count
 from steinbox.densities.initial import Initial
-from steinbox.samplers.annealing import interpolate
-from steinbox.samplers.base import Sample, no_use_for_an_archive
+from steinbox.samplers.base import Method, Problem, Sampler
 
 
-class FixedLengthState(Protocol):
+class CountedState(Protocol):
     """A state that counts: the start is iteration 0."""
 
     @property
     def iteration(self) -> int:
-        """How many batches were told."""
+        """How many batches were evaluated."""
         ...
 
     @property
@@ -28,9 +24,12 @@ class FixedLengthState(Protocol):
         ...
 
 
+Counted = TypeVar("Counted", bound=CountedState)
+
+
 @dataclass(frozen=True, kw_only=True)
-class FixedLength:
-    """A sampler of values that evaluates all its particles at the start and at each of a number of iterations."""
+class FixedLength(Method[Counted]):
+    """A method that evaluates all its particles at the start and at each of a number of iterations."""
 
     num_iterations: int | None = None
 
@@ -38,74 +37,39 @@ class FixedLength:
         if self.num_iterations is not None:
             require_count("num_iterations", self.num_iterations)
 
-    @property
-    def needs_score(self) -> bool:
-        """No: values are enough."""
-        return False
-
-    @property
-    def tolerates_empty_batch(self) -> bool:
-        """Particles whose proposals all lie outside the support stay where they are."""
-        return True
-
-    def bind(self, initial: Initial) -> Self:
-        """Nothing is open."""
-        return self
-
     def evals_needed(self, num_particles: int) -> int | None:
         """Those of all iterations and of the start."""
         return None if self.num_iterations is None else (self.num_iterations + 1) * num_particles
 
-    def warm_start(self, state: FixedLengthState, points: Array, log_prob: Array) -> FixedLengthState:
-        """Not so: values that others chose would spoil a chain."""
-        raise no_use_for_an_archive(self)
-
-    def plan(self, num_particles: int, max_evals: int) -> int:
-        """How many iterations there will be."""
-        affordable = max_evals // num_particles - 1
-        if affordable < 1:
+    def count_iterations(self, problem: Problem) -> int:
+        """How many iterations there will be: as many as were asked for, if the budget allows them."""
+        num_affordable = problem.max_evals // problem.num_particles - 1
+        if num_affordable < 1:
             raise ValueError(
-                f"a budget of max_evals={max_evals} pays no iteration of {num_particles} particles: at least "
-                f"{2 * num_particles} evaluations are needed"
+                f"a budget of max_evals={problem.max_evals} allows no iteration: {problem.num_particles} particles are "
+                f"evaluated at the start and once more, so at least {2 * problem.num_particles} evaluations are needed"
             )
-        return min(affordable, self.num_iterations or affordable)
+        return min(num_affordable, self.num_iterations or num_affordable)
 
-    def converged(self, state: FixedLengthState) -> bool:
-        """Never: more is always better."""
-        return False
 
-    def finished(self, state: FixedLengthState) -> bool:
+class CountingSampler(Sampler[Counted]):
+    """A sampler that is finished when its state has counted all planned iterations."""
+
+    def is_finished(self, state: Counted) -> bool:
         """Whether all planned iterations are done."""
         return state.iteration > state.num_iterations
 
-    def progress(self, state: FixedLengthState) -> float:
+    def progress(self, state: Counted) -> float:
         """The part of the planned iterations that is done."""
         return min(1.0, state.iteration / state.num_iterations)
 
 
 @dataclass(frozen=True, kw_only=True)
-class AnnealedFixedLength(FixedLength):
+class AnnealedFixedLength(FixedLength[Counted]):
     r"""On the path :math:`p_0^{1-\alpha} p^\alpha` from ``base``, the initial distribution if not given."""
 
     base: Initial | None = None
 
-    def bind(self, initial: Initial) -> Self:
-        """The path starts at the initial distribution if no base was given."""
-        return self if self.base is not None else replace(self, base=initial)
-
-    @property
-    def path_base(self) -> Initial:
-        """The p0 of the path, once it is known."""
-        if self.base is None:
-            raise ValueError("bind the sampler to an initial distribution first, or give it a base")
-        return self.base
-
-    def log_path(self, points: Array, log_prob: Array, temperature: float) -> Array:
-        """The log-density at this temperature, from the target's at the points."""
-        return interpolate(self.path_base.log_prob(points), log_prob, temperature)
-
-
-def equally_weighted(points: Array, log_prob: Array) -> Sample:
-    """Particles of equal weight inside the support, and of none outside."""
-    inside = np.isfinite(log_prob)
-    return Sample(points, inside / max(1, inside.sum()), log_prob)
+    def path_base(self, problem: Problem) -> Initial:
+        """The p0 of the path."""
+        return problem.initial if self.base is None else self.base

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,8 +11,8 @@ from steinbox.common.serialization import serializable
 from steinbox.densities.initial import Initial
 from steinbox.evaluation import Evaluation
 from steinbox.numerics.weights import effective_sample_size, normalize
-from steinbox.samplers.base import Info, Sample
-from steinbox.samplers.fixed_length import FixedLength, FixedLengthState
+from steinbox.samplers.base import Info, Problem, Sample
+from steinbox.samplers.fixed_length import CountingSampler, FixedLength
 
 
 @serializable("importance-sampling-state")
@@ -29,7 +28,7 @@ class ImportanceState:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ImportanceSampling(FixedLength):
+class ImportanceSampling(FixedLength[ImportanceState]):
     r"""Draws of a proposal :math:`\rho` with the weights :math:`p / \rho`, normalised.
 
     Every round draws as many points as there are particles, and all of them are returned.
@@ -37,10 +36,14 @@ class ImportanceSampling(FixedLength):
     Parameters
     ----------
     num_iterations : int, optional
-        Rounds. If not given, as many as the budget pays.
+        Rounds. If not given, as many as the budget allows.
     proposal : distribution, optional
         The :math:`\rho`, an object with ``sample``, ``log_prob`` and ``dimension`` such as :class:`steinbox.Gaussian`;
         the initial distribution if not given (the particles of the first round are drawn from it then).
+
+    Notes
+    -----
+    ``result.trace`` has, after each round, the ``effective_sample_size`` of all draws so far.
 
     Examples
     --------
@@ -54,26 +57,42 @@ class ImportanceSampling(FixedLength):
 
     proposal: Initial | None = None
 
-    def bind(self, initial: Initial) -> Self:
-        """The initial distribution is the proposal if none was given."""
-        return self if self.proposal is not None else replace(self, proposal=initial)
-
     def evals_needed(self, num_particles: int) -> int | None:
         """Those of all rounds."""
         return None if self.num_iterations is None else self.num_iterations * num_particles
 
-    def finished(self, state: FixedLengthState) -> bool:
+    def plan(self, problem: Problem) -> ImportanceSampler:
+        """The initial distribution is the proposal if none was given."""
+        num_affordable = problem.max_evals // problem.num_particles
+        if num_affordable < 1:
+            raise ValueError(
+                f"a budget of max_evals={problem.max_evals} does not allow a round of {problem.num_particles} draws"
+            )
+        num_rounds = min(num_affordable, self.num_iterations or num_affordable)
+        return ImportanceSampler(problem.initial if self.proposal is None else self.proposal, num_rounds)
+
+
+@dataclass(frozen=True)
+class ImportanceSampler(CountingSampler[ImportanceState]):
+    """Importance sampling with its proposal."""
+
+    proposal: Initial
+    num_rounds: int
+
+    @property
+    def tolerates_empty_batch(self) -> bool:
+        """Draws outside the support have no weight, and others come."""
+        return True
+
+    def is_finished(self, state: ImportanceState) -> bool:
         """Whether all rounds are done; the start is the first."""
         return state.iteration >= state.num_iterations
 
-    def start(self, particles: Array, max_evals: int, rng: np.random.Generator) -> ImportanceState:
+    def start(self, problem: Problem, rng: np.random.Generator) -> ImportanceState:
         """Nothing yet; the first round is drawn anew from the proposal."""
-        affordable = max_evals // len(particles)
-        if affordable < 1:
-            raise ValueError(f"a budget of max_evals={max_evals} does not pay a round of {len(particles)} draws")
-        num_rounds = min(affordable, self.num_iterations or affordable)
-        nothing = np.empty((0, particles.shape[1]))
-        return ImportanceState(nothing, np.empty(0), self._distribution.sample(len(particles), rng), num_rounds, 0)
+        nothing = np.empty((0, problem.dimension))
+        first = self.proposal.sample(problem.num_particles, rng)
+        return ImportanceState(nothing, np.empty(0), first, self.num_rounds, 0)
 
     def ask(self, state: ImportanceState, rng: np.random.Generator) -> Array:
         """A round of draws."""
@@ -86,24 +105,13 @@ class ImportanceSampling(FixedLength):
         new_state = ImportanceState(
             points=np.concatenate([state.points, points]),
             log_prob=np.concatenate([state.log_prob, evaluation.log_prob]),
-            proposed=self._distribution.sample(len(points), rng),
+            proposed=self.proposal.sample(len(points), rng),
             num_iterations=state.num_iterations,
             iteration=state.iteration + 1,
         )
-        draws = self.draws(new_state)
-        info = {
-            "effective_sample_size": effective_sample_size(draws.weights),
-            "mean_log_prob": float(draws.weights @ np.where(draws.weights > 0, draws.log_prob, 0.0)),
-        }
-        return new_state, info
+        return new_state, {"effective_sample_size": effective_sample_size(self.sample(new_state).weights)}
 
-    def draws(self, state: ImportanceState) -> Sample:
+    def sample(self, state: ImportanceState) -> Sample:
         """All points, weighted."""
-        log_weights = state.log_prob - self._distribution.log_prob(state.points)
+        log_weights = state.log_prob - self.proposal.log_prob(state.points)
         return Sample(state.points, normalize(log_weights), state.log_prob)
-
-    @property
-    def _distribution(self) -> Initial:
-        if self.proposal is None:
-            raise ValueError("bind the sampler to an initial distribution first, or give it a proposal")
-        return self.proposal

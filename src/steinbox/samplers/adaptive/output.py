@@ -41,15 +41,18 @@ def answer(state: AdaptiveState, initial: Initial) -> Sample:
         points=points,
         weights=weights,
         log_prob=log_prob,
-        log_evidence=state.log_evidence,
-        log_evidence_error=float(np.sqrt(max(1 / state.effective_sample_size - 1 / len(state.ledger), 0.0))),
-        effective_sample_size=state.effective_sample_size,
         pareto_shape=shape,
         mixture=None if state.fitted is None else state.fitted.density,
-        doubts=tuple(_doubts(state, initial, shape)),
     )
-    equal = np.full(len(particles), 1 / len(particles))
-    return Sample(particles, equal, particles_log_prob, pool)
+    return Sample(
+        particles,
+        np.full(len(particles), 1 / len(particles)),
+        particles_log_prob,
+        pool,
+        log_evidence=state.log_evidence,
+        log_evidence_error=float(np.sqrt(max(1 / state.effective_sample_size - 1 / len(state.ledger), 0.0))),
+        warnings=tuple(_warnings(state, initial, shape)),
+    )
 
 
 def _is_polished(state: AdaptiveState) -> bool:
@@ -89,7 +92,7 @@ def _moved(state: AdaptiveState, share: float, initial: Initial) -> tuple[float,
     return mmd(then / scale, now / scale), float(allowed)
 
 
-def _doubts(state: AdaptiveState, initial: Initial, shape: float) -> Iterator[str]:
+def _warnings(state: AdaptiveState, initial: Initial, shape: float) -> Iterator[str]:
     is_polished = _is_polished(state)  # then the particles do not depend on the weights
     if not is_polished and _is_poor(state):
         yield (

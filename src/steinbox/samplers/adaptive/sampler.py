@@ -8,7 +8,6 @@ r"""The archive sampler in ask, evaluate, tell.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self
 
 import numpy as np
 
@@ -27,7 +26,7 @@ from steinbox.samplers.adaptive.refine import begin_polish, could_be_polished, e
 from steinbox.samplers.adaptive.search import following, is_searched_out, scanning
 from steinbox.samplers.adaptive.state import AdaptiveState, Batch
 from steinbox.samplers.adaptive.weighted_archive import WeightedArchive, floored, weighted_sample
-from steinbox.samplers.base import Info, Sample
+from steinbox.samplers.base import Info, Problem, Sample, Sampler
 
 _FIRST_PARTS = 4  # the first batch comes in so many parts, or Ctrl-C would lose all of it
 _FEWEST_FIRST = 50  # points of the first part, of which one must be inside the support
@@ -39,7 +38,7 @@ _ENOUGH_NOISY = 2  # times as many, if log p is noisy: then quasi-random draws a
 
 
 @dataclass(frozen=True, kw_only=True)
-class AdaptiveImportanceSampling:
+class AdaptiveImportanceSampling(Sampler[AdaptiveState]):
     r"""Adaptive multiple importance sampling with curved mixtures, and n particles chosen from every evaluation.
 
     Every point :math:`x_i` has the deterministic-mixture weight (Owen & Zhou, 2000; Cornuet et al., 2012)
@@ -98,26 +97,18 @@ class AdaptiveImportanceSampling:
             require_count("batch", self.batch, 20)
 
     @property
-    def needs_score(self) -> bool:
-        """No: values are enough."""
-        return False
-
-    @property
     def tolerates_empty_batch(self) -> bool:
         """A batch outside the support is one that the next proposal learns from."""
         return True
 
-    def bind(self, initial: Initial) -> Self:
+    def plan(self, problem: Problem) -> AdaptiveImportanceSampling:
         """The first draws are of the initial distribution if no base was given."""
-        return self if self.base is not None else replace(self, base=initial)
+        base = problem.initial if self.base is None else self.base
+        return replace(self, base=base, noise=self.noise or problem.noise)
 
-    def evals_needed(self, num_particles: int) -> int | None:
-        """The budget decides."""
-        return None
-
-    def start(self, particles: Array, max_evals: int, rng: np.random.Generator) -> AdaptiveState:
+    def start(self, problem: Problem, rng: np.random.Generator) -> AdaptiveState:
         """The first batch: draws of the initial distribution."""
-        num_particles, dimension = particles.shape
+        num_particles, dimension, max_evals = problem.num_particles, problem.dimension, problem.max_evals
         if max_evals < 2 * num_particles:
             raise ValueError(
                 f"a budget of max_evals={max_evals} is too small to choose {num_particles} particles from; at least "
@@ -148,7 +139,7 @@ class AdaptiveImportanceSampling:
         batch = Batch("earlier runs", draws, (None, fitted.density), (len(state.next.points) - half, half))
         return replace(state, next=batch, fitted=fitted)
 
-    def extended(self, state: AdaptiveState, max_evals: int, rng: np.random.Generator) -> AdaptiveState:
+    def extend(self, state: AdaptiveState, max_evals: int, rng: np.random.Generator) -> AdaptiveState:
         """The state with a larger budget."""
         going_on = state.polish is None and len(state.next.points) > 0
         state = replace(state, max_evals=max_evals, polish=None)
@@ -169,11 +160,11 @@ class AdaptiveImportanceSampling:
             state = self._decided(self._weighed(self._archived(state, points, evaluation)), rng)
         return state, _info(state)
 
-    def converged(self, state: AdaptiveState) -> bool:
+    def is_converged(self, state: AdaptiveState) -> bool:
         """Whether the points are worth so much, and agree so well with what they said before, that more is no use."""
         return self.stop_early and is_searched_out(state) and self._is_enough(state)
 
-    def finished(self, state: AdaptiveState) -> bool:
+    def is_finished(self, state: AdaptiveState) -> bool:
         """Whether the budget is spent."""
         return state.num_evals >= state.max_evals or len(state.next.points) == 0
 
@@ -181,9 +172,15 @@ class AdaptiveImportanceSampling:
         """The part of the budget that is spent."""
         return min(1.0, state.num_evals / state.max_evals)
 
-    def draws(self, state: AdaptiveState) -> Sample:
+    def sample(self, state: AdaptiveState) -> Sample:
         """Points chosen from the archive, equally weighted."""
         return answer(state, self._initial)
+
+    def mean_log_prob(self, state: AdaptiveState) -> float:
+        """That of all weighted points: no particles are chosen for it."""
+        log_weights = state.ledger.log_weights
+        inside = np.isfinite(log_weights)
+        return float(normalize(log_weights[inside]) @ state.ledger.log_prob[inside])
 
     # -- the parts of tell ---------------------------------------------------------------------------------------------
 
@@ -305,13 +302,10 @@ def _earned(state: AdaptiveState) -> float:
 
 
 def _info(state: AdaptiveState) -> Info:
-    log_weights = state.ledger.log_weights
-    inside = np.isfinite(log_weights)
     return {
         "decision": state.next.decision,
         "tempering": state.tempering,
         "effective_sample_size": state.effective_sample_size,
         "num_components": 0 if state.fitted is None else state.fitted.density.num_components,
         "log_evidence": state.log_evidence,
-        "mean_log_prob": float(normalize(log_weights[inside]) @ state.ledger.log_prob[inside]),
     }

@@ -5,7 +5,7 @@ A subclass only says what its proposal is; see :class:`Proposal`.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -15,8 +15,8 @@ from steinbox.common.arrays import Array
 from steinbox.common.serialization import serializable
 from steinbox.evaluation import Evaluation
 from steinbox.samplers.acceptance import acceptance_probability
-from steinbox.samplers.base import Info, Sample
-from steinbox.samplers.fixed_length import FixedLength, equally_weighted
+from steinbox.samplers.base import Info, Problem, Sample
+from steinbox.samplers.fixed_length import CountingSampler, FixedLength
 
 
 class Proposal(Protocol):
@@ -46,7 +46,7 @@ class ChainState:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MarkovChains(FixedLength, ABC):
+class MarkovChains(FixedLength[ChainState], CountingSampler[ChainState]):
     """n Metropolis-Hastings chains, one evaluation each per step.
 
     The answer is where they are at the end. They learn from each other during the first part of the run and keep their
@@ -57,9 +57,13 @@ class MarkovChains(FixedLength, ABC):
     Parameters
     ----------
     num_iterations : int, optional
-        Steps of each chain. If not given, as many as the budget pays.
+        Steps of each chain. If not given, as many as the budget allows.
     adaptation : float
         The part of the run in which the proposal learns.
+
+    Notes
+    -----
+    ``result.trace`` has, for each step, the mean probability of ``acceptance``.
     """
 
     adaptation: float = 0.5
@@ -69,12 +73,18 @@ class MarkovChains(FixedLength, ABC):
         if not 0 <= self.adaptation <= 1:
             raise ValueError(f"expected adaptation between 0 and 1, got {self.adaptation}")
 
+    @property
+    def tolerates_empty_batch(self) -> bool:
+        """Chains whose proposals all lie outside the support stay where they are."""
+        return True
+
     @abstractmethod
     def first_proposal(self, particles: Array) -> Proposal:
         """The proposal before anything was learned."""
 
-    def start(self, particles: Array, max_evals: int, rng: np.random.Generator) -> ChainState:
+    def start(self, problem: Problem, rng: np.random.Generator) -> ChainState:
         """The chains before their starting points are evaluated."""
+        particles = problem.particles
         return ChainState(
             points=particles,
             log_prob=np.full(len(particles), -np.inf),
@@ -82,7 +92,7 @@ class MarkovChains(FixedLength, ABC):
             correction=np.full(len(particles), np.inf),  # the start itself is accepted
             proposal=self.first_proposal(particles),
             iteration=0,
-            num_iterations=self.plan(len(particles), max_evals),
+            num_iterations=self.count_iterations(problem),
         )
 
     def ask(self, state: ChainState, rng: np.random.Generator) -> Array:
@@ -103,16 +113,13 @@ class MarkovChains(FixedLength, ABC):
         if 0 < state.iteration <= self.adaptation * state.num_iterations:
             proposal = proposal.learn(new_points, float(probability.mean()), state.iteration, rng)
         proposed, correction = proposal.draw(new_points, rng)
-        info = {
-            "acceptance": float(probability.mean()),
-            "mean_log_prob": float(log_prob[np.isfinite(log_prob)].mean()),
-        }
         iteration = state.iteration + 1
-        return ChainState(new_points, log_prob, proposed, correction, proposal, iteration, state.num_iterations), info
+        moved = ChainState(new_points, log_prob, proposed, correction, proposal, iteration, state.num_iterations)
+        return moved, {"acceptance": float(probability.mean())}
 
-    def draws(self, state: ChainState) -> Sample:
+    def sample(self, state: ChainState) -> Sample:
         """Where the chains are; one that never found the support has no weight."""
-        return equally_weighted(state.points, state.log_prob)
+        return Sample.equally_weighted(state.points, state.log_prob)
 
 
 def _all_inside(points: Array, log_prob: Array, rng: np.random.Generator) -> tuple[Array, Array]:

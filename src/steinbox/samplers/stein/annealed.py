@@ -7,8 +7,8 @@ from typing import Self
 
 from steinbox.common.arrays import Array
 from steinbox.common.checks import require_component
-from steinbox.densities.initial import Initial
 from steinbox.samplers.annealing import Schedule, interpolate
+from steinbox.samplers.base import Problem
 from steinbox.samplers.stein.sampler import SteinSampler, SteinState
 from steinbox.surrogates.base import Surrogate
 
@@ -26,14 +26,14 @@ class Annealed(SteinSampler):
         if self.base is not None:
             require_component("base", self.base, "log_prob", "Gaussian(mean, std=1)")
 
-    def bind(self, initial: Initial) -> Self:
-        return self if self.base is not None else replace(self, base=initial)
+    def plan(self, problem: Problem) -> Self:
+        return replace(super().plan(problem), base=problem.initial if self.base is None else self.base)
 
     @property
     def path_base(self) -> Surrogate:
         """The p0 of the path, once it is known."""
         if self.base is None:
-            raise ValueError("bind the sampler to an initial distribution first, or give it a base")
+            raise ValueError("plan the sampler for a problem first, or give it a base")
         return self.base
 
     def temperature(self, state: SteinState) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Self
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from steinbox.common.checks import require_noise
 from steinbox.evaluation import Evaluation
 from steinbox.maps.coordinates import Whitened
 from steinbox.numerics.pairwise import squared_distances
+from steinbox.samplers.base import Problem
 from steinbox.samplers.stein.sampler import Force, SteinSampler, SteinState, require_two
 from steinbox.surrogates.base import Builder, Surrogate, as_builder, evaluate
 from steinbox.surrogates.interpolant import Interpolant
@@ -65,6 +67,9 @@ class GFSVGD(SteinSampler):
         if self.noise is False or not isinstance(builder, Interpolant):
             return builder
         return Smoother(noise=None if self.noise is True else self.noise * temperature, kernel=builder.kernel)
+
+    def plan(self, problem: Problem) -> Self:
+        return replace(super().plan(problem), noise=self.noise or problem.noise)
 
     def warm_start(self, state: SteinState, points: Array, log_prob: Array) -> SteinState:
         """Values from earlier runs train the surrogate wherever the particles come near them."""

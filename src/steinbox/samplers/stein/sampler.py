@@ -9,16 +9,15 @@ A subclass says only what drives the particles: the target's own score, or a sur
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass, field, replace
 from typing import Self
 
 import numpy as np
 
 from steinbox.common.arrays import Array, IntegerArray, Mask
-from steinbox.common.checks import require_component, require_count
+from steinbox.common.checks import require_component
 from steinbox.common.serialization import serializable
-from steinbox.densities.initial import Initial
 from steinbox.evaluation import Evaluation
 from steinbox.maps.coordinates import Coordinates, Whitened
 from steinbox.numerics.bandwidth import Median, Rule, as_rule
@@ -26,7 +25,9 @@ from steinbox.numerics.kernels import RBF, Kernel
 from steinbox.numerics.optimizers import Adam, CosineDecay, Optimizer, OptimizerState
 from steinbox.numerics.pairwise import squared_distances
 from steinbox.numerics.weights import effective_sample_size, normalize
-from steinbox.samplers.base import Info, Sample, StalledError, no_use_for_an_archive
+from steinbox.samplers.annealing import path_warnings
+from steinbox.samplers.base import Info, Problem, Sample, StalledError
+from steinbox.samplers.fixed_length import CountingSampler, FixedLength
 from steinbox.samplers.stein.direction import stein_direction
 
 _MOST_FAILURES_IN_ROW = 2  # one failure says nothing about where a particle is, two do
@@ -62,13 +63,13 @@ class Force:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SteinSampler(ABC):
+class SteinSampler(FixedLength[SteinState], CountingSampler[SteinState]):
     """The knobs that all four have; see the subclasses.
 
     Parameters
     ----------
     num_iterations : int, optional
-        Number of moves. If not given, as many as the budget pays.
+        Number of moves. If not given, as many as the budget allows.
     bandwidth : float, str or function
         The rule for the kernel's h, see :mod:`steinbox.numerics.bandwidth`.
     optimizer : Optimizer
@@ -82,7 +83,6 @@ class SteinSampler(ABC):
         Whether stragglers in the far tail are brought in (docs/conventions.md); the paper's algorithms leave them.
     """
 
-    num_iterations: int | None = None
     bandwidth: float | str | Rule = field(default_factory=Median)
     optimizer: Optimizer = field(default_factory=lambda: Adam(0.2, memory=0.99, decay=CosineDecay(start=0.5)))
     coordinates: Coordinates = field(default_factory=Whitened)
@@ -91,26 +91,15 @@ class SteinSampler(ABC):
     rescue: bool = True
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         as_rule(self.bandwidth)
         require_component("kernel", self.kernel, "value", "RBF()")
         require_component("optimizer", self.optimizer, "step", "Adam(0.2)")
         require_component("coordinates", self.coordinates, "fit", "Whitened()")
-        if self.num_iterations is not None:
-            require_count("num_iterations", self.num_iterations)
         if not self.tolerance >= 0:
             raise ValueError(f"expected a tolerance of at least 0, got {self.tolerance}")
 
     # -- what a subclass says ------------------------------------------------------------------------------------------
-
-    @property
-    def needs_score(self) -> bool:
-        """Whether the evaluations must bring the target's score."""
-        return False
-
-    @property
-    def tolerates_empty_batch(self) -> bool:
-        """No: particles that are all outside the support cannot find back."""
-        return False
 
     @property
     def num_history(self) -> int:
@@ -131,23 +120,13 @@ class SteinSampler(ABC):
 
     # -- ask, tell -----------------------------------------------------------------------------------------------------
 
-    def bind(self, initial: Initial) -> Self:
-        """The same sampler with its open settings filled in from the initial distribution."""
+    def plan(self, problem: Problem) -> Self:
+        """The same sampler with its open settings filled in from the problem."""
         return self
 
-    def evals_needed(self, num_particles: int) -> int | None:
-        """Evaluations of all moves and of the particles they lead to."""
-        return None if self.num_iterations is None else (self.num_iterations + 1) * num_particles
-
-    def start(self, particles: Array, max_evals: int, rng: np.random.Generator) -> SteinState:
-        """The particles before the first evaluation, and how many moves the budget pays."""
-        num_particles, dimension = particles.shape
-        affordable = max_evals // num_particles - 1
-        if affordable < 1:
-            raise ValueError(
-                f"a budget of max_evals={max_evals} pays no iteration: {num_particles} particles are evaluated before "
-                f"and after every move, so at least {2 * num_particles} evaluations are needed"
-            )
+    def start(self, problem: Problem, rng: np.random.Generator) -> SteinState:
+        """The particles before the first evaluation, and how many moves the budget allows."""
+        particles, num_particles, dimension = problem.particles, problem.num_particles, problem.dimension
         return SteinState(
             particles=particles,
             log_prob=np.full(num_particles, -np.inf),
@@ -160,13 +139,9 @@ class SteinSampler(ABC):
             optimizer=self.optimizer.start(particles.shape),
             temperature=0.0,
             iteration=0,
-            num_iterations=min(affordable, self.num_iterations or affordable),
+            num_iterations=self.count_iterations(problem),
             movement=np.inf,
         )
-
-    def warm_start(self, state: SteinState, points: Array, log_prob: Array) -> SteinState:
-        """Not by default: a sampler that follows the target's own score learns nothing from values elsewhere."""
-        raise no_use_for_an_archive(self)
 
     def ask(self, state: SteinState, rng: np.random.Generator) -> Array:
         """The particles themselves."""
@@ -198,7 +173,6 @@ class SteinSampler(ABC):
             "effective_sample_size": effective_sample_size(weights),
             "step_size": self.optimizer.step_size(progress),
             "movement": movement,
-            "mean_log_prob": _finite_mean(evaluation.log_prob),
         }
         kept, worked = self.num_history * len(points), ~usable.failed
         new_state = replace(
@@ -216,22 +190,13 @@ class SteinSampler(ABC):
         )
         return new_state, info
 
-    def converged(self, state: SteinState) -> bool:
+    def is_converged(self, state: SteinState) -> bool:
         """Whether the particles stand still at the target itself."""
         return state.temperature == 1.0 and state.movement < self.tolerance
 
-    def finished(self, state: SteinState) -> bool:
-        """Whether the particles after the last planned move have been evaluated."""
-        return state.iteration > state.num_iterations
-
-    def progress(self, state: SteinState) -> float:
-        """The part of the planned moves that is done."""
-        return min(1.0, state.iteration / state.num_iterations)
-
-    def draws(self, state: SteinState) -> Sample:
+    def sample(self, state: SteinState) -> Sample:
         """The last evaluated particles, equally weighted inside the support and without weight outside."""
-        inside = np.isfinite(state.log_prob)
-        return Sample(state.particles, inside / max(1, inside.sum()), state.log_prob)
+        return Sample.equally_weighted(state.particles, state.log_prob, path_warnings(state.temperature))
 
 
 def _sort_out(evaluation: Evaluation, hopeless: Mask, given_up: Mask) -> tuple[Evaluation, Mask]:
@@ -256,10 +221,6 @@ def _is_hopeless(log_target: Array) -> Mask:
         return inside
     median, upper = np.quantile(log_target[inside], [0.5, 0.75])
     return np.asarray(inside & (log_target < median - 6 * (upper - median) - 5))
-
-
-def _finite_mean(log_prob: Array) -> float:
-    return float(log_prob[np.isfinite(log_prob)].mean())
 
 
 def require_two(usable: Mask) -> None:
