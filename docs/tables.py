@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from steinbox.paper.claims import lines, markdown
-from steinbox.paper.experiments import EXPERIMENTS, Table
+from steinbox.paper.claims import claim_table, markdown
+from steinbox.paper.figures import EXPERIMENTS, Table
 
 DOCS = Path(__file__).parent
 RESULTS = DOCS.parent / "benchmarks" / "results"
@@ -33,7 +33,7 @@ def _text(name: str) -> str:
         return (RESULTS / f"{name}.md").read_text().strip().removeprefix("# The cost of one SVGD update").strip()
     chosen = EXPERIMENTS[experiment]
     table = Table.read(chosen.table_path(DOCS / "reproduction"))
-    return markdown(lines(chosen.claims(table)) if what == "claims" else chosen.summary(table))
+    return markdown(claim_table(chosen.claims(table)) if what == "claims" else chosen.summary(table))
 
 
 if __name__ == "__main__":

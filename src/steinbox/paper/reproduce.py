@@ -14,7 +14,7 @@ from steinbox.paper.table import Table
 
 
 @dataclass(frozen=True, eq=False)
-class Reproduced:
+class Reproduction:
     """An experiment that was run: its rows, its claims, and its figures by title."""
 
     experiment: Experiment
@@ -23,7 +23,7 @@ class Reproduced:
     figures: dict[str, Path]
 
 
-def configured(experiment: Experiment, size: str, num_seeds: int | None = None, burn_in: int | None = None) -> Any:
+def configure(experiment: Experiment, size: str, num_seeds: int | None = None, burn_in: int | None = None) -> Any:
     """The configuration of this size; with another number of seeds, or another burn-in of its chains, if given."""
     config = experiment.sizes[size]
     given = {"num_seeds": num_seeds, "burn_in": burn_in}
@@ -37,24 +37,21 @@ def reproduce(
     command: str,
     num_jobs: int = 1,
     advance: Callable[[int], object] = lambda num_tasks: None,
-) -> list[Reproduced]:
-    """Everything the command does: tables, figures and the page ``reproduction.html`` in the folder.
-
-    The experiments come with their configurations.
-    """
+) -> list[Reproduction]:
+    """Run experiments with their configurations; write tables, figures and ``reproduction.html`` to the folder."""
     done = []
     for experiment, config in experiments.items():
         table = run(experiment, config, folder, num_jobs=num_jobs, advance=advance)
-        done.append(drawn(experiment, table, folder))
+        done.append(draw(experiment, table, folder))
         write_page(folder / "reproduction.html", done, command)
     return done
 
 
-def drawn(experiment: Experiment, table: Table, folder: Path) -> Reproduced:
-    """The figures of the rows, written to the folder, and the claims."""
+def draw(experiment: Experiment, table: Table, folder: Path) -> Reproduction:
+    """Write the figures of the rows to the folder, and check the claims."""
     figures = {}
     for title, plot in {"": experiment.plot, **experiment.more}.items():
         path = folder / f"{experiment.name}{'-' if title else ''}{title}.png"
         plot(table).savefig(path, dpi=110)
         figures[title] = path
-    return Reproduced(experiment, table, experiment.claims(table), figures)
+    return Reproduction(experiment, table, experiment.claims(table), figures)

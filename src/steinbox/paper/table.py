@@ -1,4 +1,4 @@
-"""The tidy table that every experiment fills: one row per run, size, iteration and metric."""
+"""The tidy table of every experiment: one row per run, size, iteration and metric."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Task:
 class Row:
     """A metric of the first ``size`` particles of a run after so many iterations and evaluations.
 
-    The first 20 of 100 chains stand for a run of 20 chains; they have learned their proposal from all 100.
-    ``seconds`` is what the run took until then, without measuring.
+    The first 20 of 100 chains represent a run of 20 chains, although their proposal was learned from all 100.
+    ``seconds`` is the time of the run until then, without that of measuring.
     """
 
     method: str
@@ -59,7 +59,7 @@ _TYPES: dict[str, Callable[[str], Any]] = {"str": str, "int": int, "float": floa
 
 
 class Table:
-    """Rows, and how to ask for some of them."""
+    """Rows, and how to select some of them."""
 
     def __init__(self, rows: Iterable[Row] = ()) -> None:
         self.rows = tuple(rows)
@@ -72,23 +72,25 @@ class Table:
 
     @classmethod
     def read(cls, path: Path) -> Table:
-        """From a CSV file; empty if there is none."""
+        """Read a CSV file; empty if there is none."""
         if not path.exists():
             return cls()
         readers = [_TYPES[str(field.type)] for field in fields(Row)]
         with path.open(newline="") as file:
             lines = csv.reader(file)
             if next(lines, None) != [field.name for field in fields(Row)]:
-                raise ValueError(f"{path} is not a table of this version; move it away, and all will be run again")
+                raise ValueError(
+                    f"{path} is not a table of this version: expected the columns of Row; move it away to start again"
+                )
             return cls(Row(*(read(cell) for read, cell in zip(readers, line, strict=True))) for line in lines)
 
     def write(self, path: Path) -> None:
-        """To a CSV file, which is replaced at once: whoever is killed leaves the old one or the new one."""
+        """Write a CSV file, which is replaced at once: a killed process leaves the old one or the new one."""
         unfinished = path.with_suffix(".unfinished")
         with unfinished.open("w", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(field.name for field in fields(Row))
-            writer.writerows([_shown(cell) for cell in astuple(row)] for row in self)
+            writer.writerows([_format(cell) for cell in astuple(row)] for row in self)
         unfinished.replace(path)
 
     @property
@@ -96,7 +98,7 @@ class Table:
         """The runs that are in it."""
         return {row.task for row in self}
 
-    def ordered(self, tasks: Iterable[Task]) -> Table:
+    def sort(self, tasks: Iterable[Task]) -> Table:
         """The rows of these runs, in their order; rows of others come last."""
         places = {task: place for place, task in enumerate(tasks)}
         return Table(sorted(self.rows, key=lambda row: places.get(row.task, len(places))))
@@ -116,7 +118,7 @@ class Table:
         """One value per seed; the rows must differ in nothing else."""
         values = {row.seed: row.value for row in self}
         if len(values) != len(self):
-            raise ValueError(f"{len(self)} rows for {len(values)} seeds: ask more precisely")
+            raise ValueError(f"{len(self)} rows for {len(values)} seeds: expected one row per seed")
         return values
 
     def curve(self, along: str) -> tuple[Array, Array, Array]:
@@ -132,5 +134,5 @@ class Table:
         )
 
 
-def _shown(cell: object) -> object:
+def _format(cell: object) -> object:
     return f"{cell:.6g}" if isinstance(cell, float) else cell

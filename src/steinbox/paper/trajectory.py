@@ -1,4 +1,4 @@
-"""A run of a sampler, looked at on the way."""
+"""A run of a sampler, measured at several iterations."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from steinbox.samplers import Method
 Measure: TypeAlias = Callable[[Array, Array], Mapping[str, float]]
 """Metrics of points and their weights."""
 
-_SECONDS = 60.0  # between two writings of a long run
-_NO_MEASUREMENT = (Status.CALLBACK_FAILED, Status.TARGET_FAILED, Status.TOO_MANY_FAILURES, Status.WORKERS_LOST)
+_SECONDS_BETWEEN_CHECKPOINTS = 60.0  # of a long run
+_FAILED_STATUSES = (Status.CALLBACK_FAILED, Status.TARGET_FAILED, Status.TOO_MANY_FAILURES, Status.WORKERS_LOST)
 
 
-def checkpoints(num_iterations: int, num_points: int = 14) -> IntegerArray:
-    """Iterations at which to look, evenly spread in the logarithm; the last is one of them.
+def iterations_to_measure(num_iterations: int, num_points: int = 14) -> IntegerArray:
+    """Iterations evenly spaced in the logarithm; the last is one of them.
 
     Examples
     --------
-    >>> checkpoints(100, num_points=3)
+    >>> iterations_to_measure(100, num_points=3)
     array([  1,  10, 100])
     """
     return np.unique(np.geomspace(1, num_iterations, num_points).round().astype(np.int64))
@@ -47,17 +47,17 @@ def trajectory(
     burn_in: int = 0,
     sizes: Sequence[int] = (),
     max_evals: int | None = None,
-    keep: Path | None = None,
+    checkpoint: Path | None = None,
 ) -> list[Row]:
-    """All metrics at the end of a run and, if it is to be watched, the first one at the checkpoints on the way.
+    """All metrics at the end of a run and, if ``watch``, the first of them at several iterations.
 
-    Iterations are counted from the end of the burn-in. The first ``sizes`` particles are measured by themselves at the
-    end: once a proposal is learned, chains do not know of each other. A long run is kept in the file ``keep`` until it
-    is finished: if it is killed it goes on from there, and its seconds are counted from then. A method that cannot go
-    on, or whose particles have left the support, ends with those that it has.
+    Iterations are counted from the end of the burn-in. The first ``sizes`` particles are also measured by themselves
+    at the end: once a proposal is learned, chains are independent of each other. A long run is kept in the file
+    ``checkpoint`` until it is finished: if it is killed it continues from there, and its seconds count from then. A
+    method that cannot continue, or whose particles have left the support, ends with those that it has.
     """
-    seen_before = None if keep is None else keep.with_suffix(".seen")
-    camera = _Camera(task, measure, burn_in, watch, seen_before)
+    rows_path = None if checkpoint is None else checkpoint.with_suffix(".rows")
+    recorder = _Recorder(task, measure, burn_in, watch, rows_path)
     result = sample(
         log_prob,
         initial,
@@ -67,23 +67,23 @@ def trajectory(
         score=score,
         seed=task.seed,
         progress=False,
-        callback=camera,
+        callback=recorder,
         max_evals=max_evals,
-        checkpoint=None if keep is None else Checkpoint(keep, seconds=_SECONDS),
+        checkpoint=None if checkpoint is None else Checkpoint(checkpoint, seconds=_SECONDS_BETWEEN_CHECKPOINTS),
     )
-    if result.status is Status.INTERRUPTED:  # else half a run would count as one
+    if result.status is Status.INTERRUPTED:  # otherwise half a run would count as one
         raise KeyboardInterrupt
-    if result.status in _NO_MEASUREMENT:
+    if result.status in _FAILED_STATUSES:
         raise RuntimeError(f"{task} could not be measured: {result.status} {' '.join(result.warnings)}")
-    last = camera.seconds()
+    last = recorder.seconds()
     iteration = task.num_iterations
-    rows = [row for row in camera.rows if row.iteration < iteration]
+    rows = [row for row in recorder.rows if row.iteration < iteration]
     for size in (*sizes, task.num_particles):
         weights = result.weights[:size] if size < task.num_particles else result.weights
         points = result.particles[: len(weights)]
-        rows += seen(task, size, iteration, result.num_evals, last, measure(points, weights / weights.sum()))
-    if keep is not None:
-        for each in keep.parent.glob(f"{keep.stem}.*"):
+        rows += make_rows(task, size, iteration, result.num_evals, last, measure(points, weights / weights.sum()))
+    if checkpoint is not None:
+        for each in checkpoint.parent.glob(f"{checkpoint.stem}.*"):
             each.unlink()
     return rows
 
@@ -91,10 +91,10 @@ def trajectory(
 def exact_rows(task: Task, draws: Array, measure: Measure) -> list[Row]:
     """The rows of exact draws."""
     metrics = measure(draws, np.full(len(draws), 1 / len(draws)))
-    return seen(task, len(draws), task.num_iterations, len(draws), 0.0, metrics)
+    return make_rows(task, len(draws), task.num_iterations, len(draws), 0.0, metrics)
 
 
-def seen(
+def make_rows(
     task: Task, size: int, iteration: int, num_evals: int, seconds: float, metrics: Mapping[str, float]
 ) -> list[Row]:
     """A row for every metric."""
@@ -116,27 +116,27 @@ def seen(
     ]
 
 
-class _Camera:
-    """A callback that measures the particles at the checkpoints, and knows what the run took without that."""
+class _Recorder:
+    """A callback that measures the particles at some iterations, and the time of the run without that."""
 
     def __init__(self, task: Task, measure: Measure, burn_in: int, watch: bool, path: Path | None) -> None:
         self.task, self.measure, self.burn_in, self.path = task, measure, burn_in, path
         self.rows: list[Row] = [] if path is None else list(Table.read(path))
-        wanted = set(checkpoints(task.num_iterations).tolist()) if watch else set()
-        self.checkpoints = wanted - {row.iteration for row in self.rows}
-        self.start, self.spent = time.perf_counter(), 0.0
+        wanted = set(iterations_to_measure(task.num_iterations).tolist()) if watch else set()
+        self.iterations = wanted - {row.iteration for row in self.rows}
+        self.start, self.measuring = time.perf_counter(), 0.0
 
     def seconds(self) -> float:
-        return time.perf_counter() - self.start - self.spent
+        return time.perf_counter() - self.start - self.measuring
 
     def __call__(self, iteration: Iteration) -> None:
         number = iteration.index - self.burn_in
-        if number not in self.checkpoints:
+        if number not in self.iterations:
             return
         seconds, pause = self.seconds(), time.perf_counter()
         sample = iteration.sample
         first = dict([next(iter(self.measure(sample.particles, sample.weights).items()))])
-        self.rows += seen(self.task, self.task.num_particles, number, iteration.num_evals, seconds, first)
+        self.rows += make_rows(self.task, self.task.num_particles, number, iteration.num_evals, seconds, first)
         if self.path is not None:
             Table(self.rows).write(self.path)
-        self.spent += time.perf_counter() - pause
+        self.measuring += time.perf_counter() - pause

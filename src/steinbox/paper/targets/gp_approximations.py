@@ -16,8 +16,9 @@ from scipy.special import expit, log_expit
 
 from steinbox.common.arrays import Array
 
-_SMALLEST_SITE = 1e-6
-_CLOSE = 1e-2  # a step that promises less leaves the curvature as it is
+_MIN_PRECISION = 1e-6  # of a site, so that it can be inverted
+_MAX_HALVINGS = 12  # of a Newton step
+_MIN_GAIN_TO_REFACTOR = 1e-2  # nats: a step with a smaller expected gain keeps the last decomposition
 _NODES, _NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(20)
 _NODE_WEIGHTS = _NODE_WEIGHTS / _NODE_WEIGHTS.sum()
 
@@ -45,7 +46,7 @@ class Sites:
         return np.diag(self.covariance)
 
     def deviations(self, noise: Array) -> Array:
-        """What draws (m, N) from standard normal noise (m, N) have beyond the mean."""
+        """Deviations of draws (m, N) from the mean, from standard normal noise (m, N)."""
         root = _cholesky(self.covariance.copy("F"))
         return np.asarray(scipy.linalg.blas.dtrmm(1.0, root, noise.T, lower=1).T)
 
@@ -93,7 +94,7 @@ class Laplace:
     Parameters
     ----------
     tolerance : float
-        Newton's method ends with the step that promises to raise the log-posterior by less.
+        Newton's method ends with a step whose expected gain in the log-posterior is less.
     max_steps : int
     """
 
@@ -102,16 +103,16 @@ class Laplace:
 
     def __call__(self, covariance: Array, labels: Array) -> Sites:
         dual = f = np.zeros(len(labels))  # the dual is K⁻¹f, without an inverse of K
-        promise = np.inf
+        gain = np.inf
         for _ in range(self.max_steps):
             slope = labels * expit(-labels * f)
-            if promise > _CLOSE:
+            if gain > _MIN_GAIN_TO_REFACTOR:
                 factor = _cholesky_of_sum(covariance, _curvature(f))
             uphill = slope - dual
             dual_step = uphill - scipy.linalg.lapack.dpotrs(factor, covariance @ uphill, lower=1)[0]
             f_step = covariance @ dual_step
-            promise = 0.5 * float(uphill @ f_step)
-            if promise < self.tolerance:
+            gain = 0.5 * float(uphill @ f_step)
+            if gain < self.tolerance:
                 return _at_mode(covariance, labels, f + f_step)
             length = _line_search(labels, dual, dual_step, f, f_step)
             dual, f = dual + length * dual_step, f + length * f_step
@@ -126,7 +127,7 @@ def _at_mode(covariance: Array, labels: Array, f: Array) -> Sites:
 
 def _curvature(f: Array) -> Array:
     """Of the negative log-likelihood: the precisions of the sites."""
-    return np.maximum(expit(f) * expit(-f), _SMALLEST_SITE)
+    return np.maximum(expit(f) * expit(-f), _MIN_PRECISION)
 
 
 def _line_search(labels: Array, dual: Array, dual_step: Array, f: Array, f_step: Array) -> float:
@@ -137,7 +138,7 @@ def _line_search(labels: Array, dual: Array, dual_step: Array, f: Array, f_step:
         return float(log_expit(labels * moved).sum() - 0.5 * moved @ (dual + length * dual_step))
 
     before = log_posterior(0.0)
-    return next((length for length in 0.5 ** np.arange(12) if log_posterior(length) >= before), 0.0)
+    return next((length for length in 0.5 ** np.arange(_MAX_HALVINGS) if log_posterior(length) >= before), 0.0)
 
 
 @dataclass(frozen=True)
@@ -151,11 +152,11 @@ class ExpectationPropagation:
     Parameters
     ----------
     num_sweeps : int
-        At most so many sweeps.
+        The maximum number of sweeps.
     tolerance : float
         Ends when no site parameter changes by more; 0 does all sweeps, which keeps the estimate smooth.
     damping : float
-        The part of the way to the new site that is taken.
+        The fraction of the step to the new site that is taken.
     """
 
     num_sweeps: int = 3
@@ -164,9 +165,9 @@ class ExpectationPropagation:
 
     def __call__(self, covariance: Array, labels: Array) -> Sites:
         prior = np.diag(covariance)  # the first sweep: without sites, the cavity is the prior, and nothing is factored
-        sites = with_sites(covariance, *_matched(np.zeros(len(labels)), 1 / prior, labels))
+        sites = with_sites(covariance, *_match_moments(np.zeros(len(labels)), 1 / prior, labels))
         for _ in range(self.num_sweeps - 1):
-            precision, shift = self._updated(sites, labels)
+            precision, shift = self._update(sites, labels)
             change = max(np.abs(precision - sites.precision).max(), np.abs(shift - sites.shift).max())
             sites = with_sites(covariance, precision, shift)
             if change < self.tolerance:
@@ -175,20 +176,20 @@ class ExpectationPropagation:
             raise ApproximationError(f"expectation propagation did not converge in {self.num_sweeps} sweeps")
         return sites
 
-    def _updated(self, sites: Sites, labels: Array) -> tuple[Array, Array]:
+    def _update(self, sites: Sites, labels: Array) -> tuple[Array, Array]:
         cavity_precision = np.maximum(1 / sites.variances - sites.precision, 1e-10)
         cavity_mean = (sites.mean / sites.variances - sites.shift) / cavity_precision
-        precision, shift = _matched(cavity_mean, cavity_precision, labels)
+        precision, shift = _match_moments(cavity_mean, cavity_precision, labels)
         return (
             np.asarray(sites.precision + self.damping * (precision - sites.precision)),
             np.asarray(sites.shift + self.damping * (shift - sites.shift)),
         )
 
 
-def _matched(cavity_mean: Array, cavity_precision: Array, labels: Array) -> tuple[Array, Array]:
+def _match_moments(cavity_mean: Array, cavity_precision: Array, labels: Array) -> tuple[Array, Array]:
     """Precisions and shifts of the sites with which the cavities have the tilted moments."""
     mean, variance = tilted_moments(cavity_mean, 1 / cavity_precision, labels)
-    precision = np.maximum(1 / variance - cavity_precision, _SMALLEST_SITE)
+    precision = np.maximum(1 / variance - cavity_precision, _MIN_PRECISION)
     return precision, np.asarray(mean * (precision + cavity_precision) - cavity_mean * cavity_precision)
 
 

@@ -18,7 +18,7 @@ from steinbox.paper.targets.gp_approximations import ApproximationError, Expecta
 Approximation: TypeAlias = Callable[[Array, Array], Sites]
 
 _PRIOR_VARIANCE = 5.0
-_MOST_FACTORS = 1000  # of at most two: their product is still a number
+_MAX_FACTORS = 1000  # of at most two: 2^1000 is still finite
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class GPClassification:
     labels : (N,) array_like
         −1 or 1.
     approximation : ExpectationPropagation or Laplace
-        What q is.
+        The q.
     num_samples : int
         The m, even: they come in pairs, with a noise and its negative.
     ridge : float
@@ -53,7 +53,7 @@ class GPClassification:
     seed : int, optional
         The same noise for every call and every :math:`\theta` (common random numbers), so that the estimate is a
         function. If not given, the noise is fresh, as pseudo-marginal chains need it: from the generators that
-        :func:`steinbox.sample` hands to ``log_prob``, or from one of the target's own.
+        :func:`steinbox.sample` gives to ``log_prob``, or from one of the target's own.
 
     Attributes
     ----------
@@ -156,5 +156,5 @@ def log_likelihoods(margins: Array) -> Array:
     """
     factors = np.exp(-np.abs(margins))
     factors += 1
-    products = np.multiply.reduceat(factors, np.arange(0, margins.shape[1], _MOST_FACTORS), axis=1)
+    products = np.multiply.reduceat(factors, np.arange(0, margins.shape[1], _MAX_FACTORS), axis=1)
     return np.asarray(np.minimum(margins, 0).sum(axis=1) - np.log(products).sum(axis=1))

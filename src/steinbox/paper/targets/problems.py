@@ -1,4 +1,4 @@
-"""The problems of Han & Liu (2018), Section 5, and where the paper starts on them."""
+"""The problems of Han & Liu (2018), Section 5, and their initial distributions."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from scipy.special import logsumexp
 
 from steinbox.common.arrays import Array
 
-_MOST_HIDDEN_UNITS = 20  # their 2^20 states still fit into memory
+_MAX_HIDDEN_UNITS = 20  # their 2^20 states still fit into memory
 
 
 @dataclass(frozen=True, init=False, eq=False)
@@ -20,8 +20,8 @@ class GaussBernoulliRBM:
 
     .. math:: p(x) \propto \sum_{h \in \{\pm1\}^{d'}} \exp(x^\top B h + c_1^\top x + c_2^\top h - \tfrac12\|x\|^2).
 
-    The sum over the hidden units is a product of cosh; all :math:`2^{d'}` states are enumerated for the normaliser,
-    the moments and exact draws: given h, x is :math:`N(B h + c_1, I)`, and
+    The sum over the hidden units is a product of cosh; all :math:`2^{d'}` states are enumerated for the normalizing
+    constant, the moments and exact draws: given h, x is :math:`N(B h + c_1, I)`, and
     :math:`p(h) \propto \exp(\tfrac12 \|B h + c_1\|^2 + c_2^\top h)`.
 
     Parameters
@@ -54,8 +54,8 @@ class GaussBernoulliRBM:
                 "GaussBernoulliRBM expects couplings (d, d'), visible_bias (d,) and hidden_bias (d',), "
                 f"got {b.shape}, {c1.shape} and {c2.shape}"
             )
-        if b.shape[1] > _MOST_HIDDEN_UNITS:
-            raise ValueError(f"GaussBernoulliRBM expects at most {_MOST_HIDDEN_UNITS} hidden units, got {b.shape[1]}")
+        if b.shape[1] > _MAX_HIDDEN_UNITS:
+            raise ValueError(f"GaussBernoulliRBM expects at most {_MAX_HIDDEN_UNITS} hidden units, got {b.shape[1]}")
         states = np.array(list(product([-1.0, 1.0], repeat=b.shape[1])))
         log_weights = 0.5 * ((states @ b.T + c1) ** 2).sum(axis=1) + states @ c2
         for name, value in [("couplings", b), ("visible_bias", c1), ("hidden_bias", c2)]:
@@ -76,12 +76,12 @@ class GaussBernoulliRBM:
     @property
     def cov(self) -> Array:
         """The exact covariance."""
-        centred = self._states - self.probabilities @ self._states
-        hidden = (centred * self.probabilities[:, None]).T @ centred
+        centered = self._states - self.probabilities @ self._states
+        hidden = (centered * self.probabilities[:, None]).T @ centered
         return np.asarray(np.eye(self.dimension) + self.couplings @ hidden @ self.couplings.T)
 
     def log_prob(self, x: Array) -> Array:
-        """Normalised log-density at the rows of ``x``."""
+        """Normalized log-density at the rows of ``x``."""
         field = x @ self.couplings + self.hidden_bias
         log_cosh = np.logaddexp(field, -field).sum(axis=1)  # log(2 cosh), summed over the hidden units
         log_normalizer = logsumexp(self._log_weights) + 0.5 * self.dimension * np.log(2 * np.pi)
@@ -99,7 +99,7 @@ class GaussBernoulliRBM:
         return np.asarray(hidden @ self.couplings.T + self.visible_bias + noise)
 
     @property
-    def centres(self) -> Array:
+    def centers(self) -> Array:
         """The means of the unit Gaussians that the density is a mixture of, one for every hidden state, (2^d', d)."""
         return np.asarray(self._states @ self.couplings.T + self.visible_bias)
 

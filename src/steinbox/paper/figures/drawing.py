@@ -1,4 +1,4 @@
-"""How the experiments' figures look: one colour per method, means with a band of one standard deviation."""
+"""How the experiments' figures look: one color per method, means with a band of one standard deviation."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 SVGD, ANNEALED_SVGD, GF_SVGD = "SVGD", "A-SVGD", "GF-SVGD"
 KERNEL_CURVE, INTERPOLANT = "AGF-SVGD (kernel curve)", "AGF-SVGD (interpolant)"
 GF_AIS, IMPORTANCE, EXACT = "GF-AIS", "importance sampling", "exact Monte Carlo"
-KAMH, KHMC, SMC, DEFAULT = "KAMH", "KHMC", "SMC", "default (archive)"
+KAMH, KHMC, SMC, DEFAULT = "KAMH", "KHMC", "SMC", "adaptive importance sampling"
 CHAINS = (KAMH, KHMC)
 
-_COLOURS = {
+_COLORS = {
     SVGD: "#1f77b4",
     ANNEALED_SVGD: "#17becf",
     GF_SVGD: "#8c564b",
@@ -34,19 +34,19 @@ _COLOURS = {
 _STYLES = {"median": "--", "paper, step per particle": ":", "paper, step shared": "-."}
 
 
-def colour(method: str) -> str | None:
+def color(method: str) -> str | None:
     """The method's own; None for what has none, which gets the next of the cycle."""
-    return _COLOURS.get(method)
+    return _COLORS.get(method)
 
 
 def line(axes: Axes, rows: Table, along: str, label: str) -> None:
-    """The mean over seeds of log10 of a metric, along a column; "method, setting" has the method's colour."""
+    """The mean over seeds of log10 of a metric, along a column; "method, setting" has the method's color."""
     if not len(rows):
         return
     x, mean, spread = rows.curve(along)
     method, _, setting = label.partition(", ")
     style = ":" if setting.startswith("burn-in") else _STYLES.get(setting, "-")
-    look: dict[str, Any] = {"color": colour(method), "linestyle": style, "linewidth": 1.3}
+    look: dict[str, Any] = {"color": color(method), "linestyle": style, "linewidth": 1.3}
     (drawn,) = axes.plot(x, mean, marker="." if len(x) > 1 else "o", label=label, **look)
     axes.fill_between(x, mean - spread, mean + spread, color=drawn.get_color(), alpha=0.12, linewidth=0)
 
@@ -56,11 +56,11 @@ def level(axes: Axes, rows: Table, label: str) -> None:
     if not len(rows):
         return
     _, mean, _ = rows.curve("iteration")
-    axes.axhline(mean.mean(), color=colour(label), linestyle="--", linewidth=1.0, label=label)
+    axes.axhline(mean.mean(), color=color(label), linestyle="--", linewidth=1.0, label=label)
 
 
 def finish(axes: Axes, title: str, xlabel: str, ylabel: str, logarithmic: bool = False) -> None:
-    """Title, labels, and a logarithmic x axis where it is asked for."""
+    """Title, labels, and a logarithmic x axis if ``logarithmic``."""
     axes.set_title(title, fontsize=10)
     axes.set(xlabel=xlabel, ylabel=ylabel)
     if logarithmic:

@@ -17,12 +17,12 @@ from steinbox import baselines, samplers, surrogates
 from steinbox.common.arrays import Array
 from steinbox.densities.gaussian import Gaussian
 from steinbox.paper.claims import Claim, Finding, below, log10, not_above, plus_minus
-from steinbox.paper.drawing import EXACT, GF_SVGD, IMPORTANCE, SVGD, colour, finish, legend, level
 from steinbox.paper.experiment import Experiment
-from steinbox.paper.flow import START, plot_flow
+from steinbox.paper.figures.drawing import EXACT, GF_SVGD, IMPORTANCE, SVGD, color, finish, legend, level
+from steinbox.paper.figures.flow import START, plot_flow
+from steinbox.paper.figures.settings import paper_settings
 from steinbox.paper.hybrid import Hybrid
 from steinbox.paper.measures import SphericalMixture
-from steinbox.paper.settings import papers_settings
 from steinbox.paper.table import Row, Seeds, Table, Task
 from steinbox.paper.targets import paper_gaussian, paper_gaussian_surrogate
 from steinbox.paper.trajectory import exact_rows, trajectory
@@ -36,7 +36,7 @@ HYBRID = "hybrid"
 _VARIANCE = 2.0
 _RULES = ("paper", "liu-wang", "median")
 _FARTHEST = 8.0  # the squared distance of panel (d)
-_FLAT = "ratio=inf"  # the flat surrogate is nowhere centred
+_FLAT = "ratio=inf"  # the flat surrogate is nowhere centered
 _BEST = 0.5  # log10 of the ratio of variances that the paper finds best
 
 
@@ -96,7 +96,7 @@ def _sampler(task: Task) -> Method[Any]:
     """The method with its setting: a bandwidth rule, and where and how wide the surrogate is."""
     if task.method == IMPORTANCE:
         return baselines.ImportanceSampling(num_iterations=1, proposal=_proposal(task.setting))
-    common = papers_settings(task.num_iterations, task.setting.split()[0])
+    common = paper_settings(task.num_iterations, task.setting.split()[0])
     if task.method == SVGD:
         return samplers.SVGD(**common)
     if task.method == HYBRID:
@@ -138,7 +138,7 @@ def _along_ratio(axes: Axes, table: Table, method: str, rule: str, distance: flo
     ratios = [ratio for ratio in _ratios(table) if np.isfinite(ratio)]
     values = {ratio: _final(table, method, f"{rule}{_surrogate(distance, ratio)}", metric) for ratio in ratios}
     means = [np.mean(list(log10(values[ratio]).values())) for ratio in ratios]
-    (drawn,) = axes.plot(ratios, means, marker=".", label=label, linewidth=1.3, color=colour(label))
+    (drawn,) = axes.plot(ratios, means, marker=".", label=label, linewidth=1.3, color=color(label))
     flat = table.where(method=method, setting=f"{rule}{_surrogate(distance, np.inf)}", metric=metric).last()
     if len(flat):
         mean = np.mean(list(log10(flat.by_seed()).values()))

@@ -10,7 +10,7 @@ import numpy as np
 from steinbox import surrogates
 from steinbox.common.arrays import Array
 from steinbox.densities.gaussian import Gaussian
-from steinbox.paper.settings import papers_settings
+from steinbox.paper.figures.settings import paper_settings
 from steinbox.paper.table import Table
 from steinbox.paper.targets import paper_gaussian, paper_gaussian_surrogate
 from steinbox.run.loop import Iteration
@@ -40,7 +40,7 @@ def plot_flow(table: Table) -> Figure:
     density = np.exp(target.log_prob(plane.reshape(-1, 2))).reshape(plane.shape[:2])
     for panels, (name, rho) in zip(figure.subplots(3, 4, sharex=True, sharey=True), rhos.items(), strict=True):
         clouds: list[Array] = []
-        method = GFSVGD(surrogate=rho, **papers_settings(times[-1], "paper"))
+        method = GFSVGD(surrogate=rho, **paper_settings(times[-1], "paper"))
 
         def keep(iteration: Iteration, clouds: list[Array] = clouds) -> None:
             clouds.append(iteration.particles)

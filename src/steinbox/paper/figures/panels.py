@@ -1,4 +1,4 @@
-"""The panels that Figures 2 to 4 have in common, and the questions that are asked of their rows."""
+"""The panels that Figures 2 to 4 have in common, and summaries of their rows."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from steinbox.paper.claims import log10, plus_minus
-from steinbox.paper.drawing import EXACT, finish, legend, level, line
+from steinbox.paper.figures.drawing import EXACT, finish, legend, level, line
 from steinbox.paper.table import Seeds, Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-AT_FIRST = 0.1  # of the iterations: where it is asked who converges fastest
+EARLY_SHARE = 0.1  # of the iterations: where speeds of convergence are compared
 _METRICS = {"mean_mse": "log10 MSE of the mean", "variance_mse": "log10 MSE of the variance", "mmd2": "log10 MMD²"}
-_ENDS = {"mmd2": "log10 MMD²"} | _METRICS | {"variance_ratio": "variance / exact"}
+_FINAL_METRICS = {"mmd2": "log10 MMD²"} | _METRICS | {"variance_ratio": "variance / exact"}
 
 
 class Curve(NamedTuple):
-    """A method and its setting; what the legend calls it is the method if there is no other."""
+    """A method and its setting; its name in legends is the method if there is no label."""
 
     method: str
     setting: str
@@ -40,11 +40,11 @@ def largest_size(table: Table) -> int:
 
 def final(table: Table, curve: Curve, size: int, metric: str = "mmd2") -> Seeds:
     """Log10 of the metric at the end of the runs with this many particles, by seed; of the longest if they differ."""
-    return log10(_ends(table.where(size=size), curve, metric).by_seed())
+    return log10(_final_rows(table.where(size=size), curve, metric).by_seed())
 
 
-def _ends(table: Table, curve: Curve, metric: str) -> Table:
-    """The ends of a curve's runs, of every number of particles those of the longest."""
+def _final_rows(table: Table, curve: Curve, metric: str) -> Table:
+    """The last rows of a curve: for every number of particles those of the longest runs."""
     rows = table.where(method=curve.method, setting=curve.setting, metric=metric).last()
     longest = {size: max(row.num_iterations for row in rows.where(size=size)) for size in {row.size for row in rows}}
     return Table(row for row in rows if row.num_iterations == longest[row.size])
@@ -72,7 +72,7 @@ def four_panels(table: Table, curves: Sequence[Curve], size: int) -> Figure:
     finish(panels[0], f"(a) convergence, n = {size}", "iterations", "log10 MMD²", logarithmic=True)
     for axes, letter, (metric, name) in zip(panels[1:], "bcd", _METRICS.items(), strict=True):
         for curve in (*curves, Curve(EXACT, "")):
-            line(axes, _ends(table, curve, metric), "size", curve.name)
+            line(axes, _final_rows(table, curve, metric), "size", curve.name)
         finish(axes, f"({letter}) {name}", "particles n", name, logarithmic=True)
         sizes = sorted({row.size for row in table})
         axes.set_xticks(sizes, [str(each) for each in sizes])
@@ -82,7 +82,7 @@ def four_panels(table: Table, curves: Sequence[Curve], size: int) -> Figure:
 
 
 def against_evaluations(table: Table, curves: Sequence[Curve], size: int) -> Figure:
-    """What users pay for: MMD against evaluations, those of the burn-in counted."""
+    """MMD against the number of evaluations, including the burn-in."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8.5, 5.5), layout="constrained")
@@ -103,8 +103,8 @@ def convergence(axes: Axes, table: Table, curves: Sequence[Curve], size: int, al
 
 
 def summary(table: Table, curves: Sequence[Curve], size: int) -> list[list[str]]:
-    """Where all curves end: evaluations, with those of the burn-in, metrics and seconds. The first line is the head."""
-    lines = [["method", "setting", "seeds", "iterations", "evaluations", *_ENDS.values(), "seconds"]]
+    """Final values of all curves: evaluations, including the burn-in, metrics and seconds; the header first."""
+    lines = [["method", "setting", "seeds", "iterations", "evaluations", *_FINAL_METRICS.values(), "seconds"]]
     for curve in (*curves, Curve(EXACT, "")):
         rows = table.where(method=curve.method, setting=curve.setting, size=size).last()
         for num_iterations in sorted({row.num_iterations for row in rows}):
@@ -116,7 +116,7 @@ def _summary_line(curve: Curve, rows: Table) -> list[str]:
     first = rows.where(metric="mmd2")
     evaluations, seconds = (np.mean([getattr(row, name) for row in first]) for name in ("evaluations", "seconds"))
     metrics = []
-    for name in _ENDS:
+    for name in _FINAL_METRICS:
         values = rows.where(metric=name).by_seed()
         metrics.append(plus_minus(values if name == "variance_ratio" else log10(values)))
     counts = [f"{len(first)}", f"{first.rows[0].num_iterations:,}", f"{evaluations:,.0f}"]

@@ -1,4 +1,4 @@
-"""How the paper ran its methods, as far as it says so."""
+"""The settings of the paper, as far as it gives them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from steinbox.maps.coordinates import Plain
 from steinbox.numerics.optimizers import Adam
 
 
-def papers_settings(num_iterations: int, rule: str) -> dict[str, Any]:
+def paper_settings(num_iterations: int, rule: str) -> dict[str, Any]:
     """Adam with rate 0.1, the parameters' own coordinates, no rescue of stragglers, and a bandwidth rule."""
     return {
         "num_iterations": num_iterations,

@@ -11,8 +11,9 @@ import numpy as np
 
 from steinbox import baselines, samplers, surrogates
 from steinbox.densities.gaussian import Gaussian
-from steinbox.paper.claims import FAR, SLIGHT, Claim, Finding, below, not_above
-from steinbox.paper.drawing import (
+from steinbox.paper.claims import MAX_SLIGHT, MIN_FAR, Claim, Finding, below, not_above
+from steinbox.paper.experiment import Experiment
+from steinbox.paper.figures.drawing import (
     ANNEALED_SVGD,
     DEFAULT,
     EXACT,
@@ -22,10 +23,8 @@ from steinbox.paper.drawing import (
     KERNEL_CURVE,
     SVGD,
 )
-from steinbox.paper.experiment import Experiment
-from steinbox.paper.measures import SphericalMixture
-from steinbox.paper.panels import (
-    AT_FIRST,
+from steinbox.paper.figures.panels import (
+    EARLY_SHARE,
     Curve,
     against_evaluations,
     early,
@@ -34,7 +33,8 @@ from steinbox.paper.panels import (
     largest_size,
     summary,
 )
-from steinbox.paper.settings import papers_settings
+from steinbox.paper.figures.settings import paper_settings
+from steinbox.paper.measures import SphericalMixture
 from steinbox.paper.table import Row, Table, Task
 from steinbox.paper.targets import paper_gmm, paper_gmm_initial
 from steinbox.paper.trajectory import exact_rows, trajectory
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PAPER, MEDIAN, OURS = "paper", "median", "package defaults"
-_PARTICLE, _SHARED = "paper, step per particle", "paper, step shared"
+_PER_PARTICLE, _SHARED = "paper, step per particle", "paper, step shared"
 
 
 @dataclass(frozen=True)
@@ -68,12 +68,12 @@ SIZES = {
 _WITH_SIZES = ((SVGD, PAPER), (ANNEALED_SVGD, PAPER), (GF_SVGD, PAPER), (KERNEL_CURVE, PAPER), (GF_AIS, PAPER))
 _WITH_ONE = (
     *[(method, MEDIAN) for method in (SVGD, ANNEALED_SVGD, GF_SVGD, KERNEL_CURVE)],
-    *[(method, setting) for method in (GF_SVGD, KERNEL_CURVE) for setting in (_PARTICLE, _SHARED)],
+    *[(method, setting) for method in (GF_SVGD, KERNEL_CURVE) for setting in (_PER_PARTICLE, _SHARED)],
 )
 
 
 def tasks(config: Config) -> list[Task]:
-    """The paper's methods and settings, the interpolant in the same algorithm, and what is beyond the figure.
+    """The paper's methods and settings, the interpolant in the same algorithm, and what the figure does not show.
 
     The most important come first, and all methods of one seed before the next: whatever is finished can be compared.
     """
@@ -99,7 +99,7 @@ def measure(config: Config, task: Task, folder: Path) -> list[Row]:
     measured = SphericalMixture(np.array([each.mean for each in target.components]), target.weights, 1.0)
     if task.method == EXACT:
         return exact_rows(task, target.sample(task.num_particles, np.random.default_rng([task.seed, 2])), measured)
-    method = sampler(task, initial)
+    method = make_sampler(task, initial)
     budget = task.num_iterations * task.num_particles if task.method == DEFAULT else None
     watch = task.method != DEFAULT
     return trajectory(
@@ -107,7 +107,7 @@ def measure(config: Config, task: Task, folder: Path) -> list[Row]:
     )
 
 
-def sampler(task: Task, initial: Gaussian) -> Method[Any]:
+def make_sampler(task: Task, initial: Gaussian) -> Method[Any]:
     """The method with its setting.
 
     The paper's: its bandwidth for both kernels, Adam with rate 0.1, temperatures linear to the last step, no rescue of
@@ -118,8 +118,8 @@ def sampler(task: Task, initial: Gaussian) -> Method[Any]:
     if task.setting == OURS:
         return AnnealedGFSVGD(num_iterations=task.num_iterations)
     rule = MEDIAN if task.setting == MEDIAN else PAPER
-    normalization = {_PARTICLE: "particle", _SHARED: "shared"}.get(task.setting, "coordinate")
-    common = papers_settings(task.num_iterations, rule)
+    normalization = {_PER_PARTICLE: "particle", _SHARED: "shared"}.get(task.setting, "coordinate")
+    common = paper_settings(task.num_iterations, rule)
     common["optimizer"] = replace(common["optimizer"], normalization=normalization)
     linear, curve = Schedule(fraction=1, power=1), surrogates.KernelCurve(bandwidth=rule)
     builders: dict[str, Callable[[], Method[Any]]] = {
@@ -158,8 +158,8 @@ def plot_evaluations(table: Table) -> Figure:
     return against_evaluations(table, _CURVES, largest_size(table))
 
 
-def ends(table: Table) -> list[list[str]]:
-    """Where all methods end."""
+def summarize(table: Table) -> list[list[str]]:
+    """Final values of all methods."""
     return summary(table, ALL_CURVES, largest_size(table))
 
 
@@ -171,7 +171,7 @@ def claims(table: Table) -> list[Claim]:
         return dict(final(table, Curve(method, setting), size))
 
     def soon(method: str, setting: str = PAPER) -> dict[int, float]:
-        return dict(early(table, Curve(method, setting), size, AT_FIRST))
+        return dict(early(table, Curve(method, setting), size, EARLY_SHARE))
 
     gradient_free = (
         ("kernel curve", KERNEL_CURVE, PAPER),
@@ -198,20 +198,20 @@ def claims(table: Table) -> list[Claim]:
             tuple(not_above(name, end(ANNEALED_SVGD, rule), end(SVGD, rule), 0.1) for name, rule in bandwidths.items()),
         ),
         Claim(
-            f"GF-SVGD is far behind SVGD (by {FAR})",
+            f"GF-SVGD is far behind SVGD (by {MIN_FAR})",
             "Fig. 2(a, d)",
-            tuple(below(name, end(SVGD, rule), end(GF_SVGD, rule), FAR) for name, rule in bandwidths.items()),
+            tuple(below(name, end(SVGD, rule), end(GF_SVGD, rule), MIN_FAR) for name, rule in bandwidths.items()),
         ),
         Claim(
-            f"AGF-SVGD is far ahead of GF-SVGD (by {FAR})",
+            f"AGF-SVGD is far ahead of GF-SVGD (by {MIN_FAR})",
             "Fig. 2(a, d)",
-            tuple(below(name, end(method, rule), end(GF_SVGD), FAR) for name, method, rule in gradient_free),
+            tuple(below(name, end(method, rule), end(GF_SVGD), MIN_FAR) for name, method, rule in gradient_free),
         ),
         Claim(
-            f"AGF-SVGD is only slightly behind SVGD (at most {SLIGHT})",
+            f"AGF-SVGD is only slightly behind SVGD (at most {MAX_SLIGHT})",
             "Fig. 2(a, d)",
             tuple(
-                not_above(f"{name}; SVGD: {other} bandwidth", end(method, rule), end(SVGD, other), SLIGHT)
+                not_above(f"{name}; SVGD: {other} bandwidth", end(method, rule), end(SVGD, other), MAX_SLIGHT)
                 for name, method, rule in gradient_free
                 for other in (PAPER, MEDIAN)
             ),
@@ -245,6 +245,6 @@ GMM = Experiment(
     measure=measure,
     plot=plot,
     claims=claims,
-    summary=ends,
+    summary=summarize,
     more={"evaluations": plot_evaluations, "settings": plot_settings},
 )

@@ -12,13 +12,20 @@ import numpy as np
 from steinbox.common.arrays import Array
 from steinbox.paper.claims import Claim
 from steinbox.paper.datasets import load_glass, load_susy
-from steinbox.paper.drawing import CHAINS, DEFAULT, EXACT, INTERPOLANT, KERNEL_CURVE, SMC, finish, legend
 from steinbox.paper.experiment import Experiment
-from steinbox.paper.gmm import OURS, PAPER, sampler
+from steinbox.paper.figures.drawing import CHAINS, DEFAULT, EXACT, INTERPOLANT, KERNEL_CURVE, SMC, finish, legend
+from steinbox.paper.figures.gmm import OURS, PAPER, make_sampler
+from steinbox.paper.figures.panels import Curve, convergence, largest_size
+from steinbox.paper.figures.rbm import (
+    burn_in_setting,
+    converges_fastest,
+    list_curves,
+    make_budgeted,
+    make_chains,
+    summarize,
+)
 from steinbox.paper.ground_truth import ground_truth
 from steinbox.paper.measures import ReferenceDraws
-from steinbox.paper.panels import Curve, convergence, largest_size
-from steinbox.paper.rbm import burn_in, by_budget, chains, converges_fastest, curves_of, ends
 from steinbox.paper.table import Row, Table, Task
 from steinbox.paper.targets import GPClassification, Laplace, paper_gp_initial
 from steinbox.paper.trajectory import exact_rows, trajectory
@@ -31,7 +38,7 @@ if TYPE_CHECKING:
 class Config:
     """How much is run, on which data: Glass has ``num_rows`` 0, all of it; of SUSY the first rows are used.
 
-    ``reference`` is what the ground truth costs: evaluations to fit a mixture, chains, and steps of each.
+    ``reference`` is the size of the ground truth: evaluations to fit a mixture, chains, and steps of each.
     """
 
     num_rows: int
@@ -41,7 +48,7 @@ class Config:
     num_interpolant_iterations: int
     num_particles: int = 200
     reference: tuple[int, int, int] = (20_000, 100, 400)
-    largest_r_hat: float = 1.05
+    max_r_hat: float = 1.05
 
     @property
     def name(self) -> str:
@@ -55,15 +62,15 @@ class Config:
 
 
 _SIZES = {
-    "miniature": Config(30, 1, 3, 2, 2, num_particles=20, reference=(500, 10, 20), largest_r_hat=np.inf),
-    "quick": Config(60, 1, 40, 40, 20, num_particles=50, reference=(8_000, 40, 200), largest_r_hat=1.1),
+    "miniature": Config(30, 1, 3, 2, 2, num_particles=20, reference=(500, 10, 20), max_r_hat=np.inf),
+    "quick": Config(60, 1, 40, 40, 20, num_particles=50, reference=(8_000, 40, 200), max_r_hat=1.1),
     "full": Config(200, 5, 100, 6000, 100),
 }
 _GLASS_SIZES = {name: replace(config, num_rows=0) for name, config in _SIZES.items()}
 
 
 @cache
-def target_of(num_rows: int) -> GPClassification:
+def make_target(num_rows: int) -> GPClassification:
     """The posterior, its estimate made a function by common random numbers."""
     data = load_susy(num_rows) if num_rows else load_glass()
     return GPClassification(data.features, data.labels, approximation=Laplace(), seed=0)
@@ -77,7 +84,7 @@ def tasks(config: Config) -> list[Task]:
         *[Task(EXACT, "", size, long, seed) for seed in seeds],
         *[Task(method, OURS, size, short, seed) for method in (INTERPOLANT, SMC, DEFAULT) for seed in seeds],
         *[Task(KERNEL_CURVE, PAPER, size, long, seed) for seed in seeds],
-        *[Task(method, burn_in(config.burn_in), size, long, seed) for method in CHAINS for seed in seeds],
+        *[Task(method, burn_in_setting(config.burn_in), size, long, seed) for method in CHAINS for seed in seeds],
     ]
 
 
@@ -89,68 +96,68 @@ def reference_path(config: Config, folder: Path) -> Path:
 
 
 def prepare(config: Config, folder: Path, num_jobs: int) -> None:
-    """Make the ground truth, unless it is there."""
+    """Make the ground truth, unless it exists."""
     path = reference_path(config, folder)
     if path.exists():
         return
     num_evals, num_chains, num_steps = config.reference
     initial = paper_gp_initial(0, dimension=config.dimension)
     draws, r_hat = ground_truth(
-        target_of(config.num_rows),
+        make_target(config.num_rows),
         initial,
         num_evals=num_evals,
         num_chains=num_chains,
         num_steps=num_steps,
-        largest_r_hat=config.largest_r_hat,
+        max_r_hat=config.max_r_hat,
         num_jobs=num_jobs,
     )
     unfinished = path.with_suffix(".unfinished.npz")
     np.savez_compressed(unfinished, draws=draws.astype(np.float32), r_hat=r_hat)
-    unfinished.replace(path)  # whoever is killed leaves no half of it
+    unfinished.replace(path)  # a killed process leaves no half-written file
 
 
 def measure(config: Config, task: Task, folder: Path) -> list[Row]:
     """The rows of one run."""
     with np.load(reference_path(config, folder)) as file:
         draws = file["draws"].astype(np.float64)
-    target, initial = target_of(config.num_rows), paper_gp_initial(task.seed, dimension=config.dimension)
+    target, initial = make_target(config.num_rows), paper_gp_initial(task.seed, dimension=config.dimension)
     if task.method == EXACT:
-        return _of_draws(task, draws)
+        return _rows_of_draws(task, draws)
     measured = ReferenceDraws(draws)
     if task.method in (SMC, DEFAULT):
         budget = task.num_iterations * task.num_particles
         return trajectory(
-            task, by_budget(task.method), target.log_prob, initial, measured, watch=False, max_evals=budget
+            task, make_budgeted(task.method), target.log_prob, initial, measured, watch=False, max_evals=budget
         )
     if task.method in CHAINS:
-        method, keep = chains(task, config.burn_in), _unfinished(config, task, folder)
-        return trajectory(task, method, target.log_prob, initial, measured, burn_in=config.burn_in, keep=keep)
-    return trajectory(task, sampler(task, initial), target.log_prob, initial, measured)
+        method, path = make_chains(task, config.burn_in), _checkpoint_path(config, task, folder)
+        return trajectory(task, method, target.log_prob, initial, measured, burn_in=config.burn_in, checkpoint=path)
+    return trajectory(task, make_sampler(task, initial), target.log_prob, initial, measured)
 
 
-def _unfinished(config: Config, task: Task, folder: Path) -> Path:
-    """Where chains are kept until they have ended: with the whole burn-in that takes hours."""
+def _checkpoint_path(config: Config, task: Task, folder: Path) -> Path:
+    """The file that keeps chains until they have ended: with the full burn-in that takes hours."""
     path = reference_path(config, folder)
     return path.with_name(f"{path.stem}-{task.method}-{config.burn_in}-{task.num_iterations}-{task.seed}.run")
 
 
-def _of_draws(task: Task, draws: Array) -> list[Row]:
-    """What as many draws of the ground truth reach, compared with the rest of it."""
+def _rows_of_draws(task: Task, draws: Array) -> list[Row]:
+    """Errors of as many draws of the ground truth, compared with the rest of it."""
     order = np.random.default_rng([task.seed, 2]).permutation(len(draws))
     few, rest = draws[order[: task.num_particles]], draws[order[task.num_particles :]]
     return exact_rows(task, few, ReferenceDraws(rest))
 
 
 def plot(table: Table) -> Figure:
-    """Figure 4: against iterations, the burn-in given away; and against all evaluations."""
+    """Figure 4: against iterations excluding the burn-in, and against all evaluations."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11, 4.6), layout="constrained")
     panels = figure.subplots(1, 2, sharey=True)
     for axes, along, title in zip(
-        panels, ("iteration", "evaluations"), ("burn-in given away", "all evaluations counted"), strict=True
+        panels, ("iteration", "evaluations"), ("excluding burn-in", "all evaluations counted"), strict=True
     ):
-        convergence(axes, table, curves_of(table), largest_size(table), along)
+        convergence(axes, table, list_curves(table), largest_size(table), along)
         finish(axes, f"n = {largest_size(table)}, {title}", f"{along.rstrip('s')}s", "log10 MMD²", logarithmic=True)
     legend(figure, panels)
     return figure
@@ -159,12 +166,12 @@ def plot(table: Table) -> Figure:
 def claims(table: Table) -> list[Claim]:
     """Section 5.4."""
     ours = {"kernel curve": Curve(KERNEL_CURVE, PAPER), "interpolant, package defaults": Curve(INTERPOLANT, OURS)}
-    others = [curve for curve in curves_of(table) if curve.method in CHAINS]
+    others = [curve for curve in list_curves(table) if curve.method in CHAINS]
     return converges_fastest(table, ours, others, largest_size(table), "Fig. 4")
 
 
 _common = partial(
-    Experiment, tasks=tasks, measure=measure, plot=plot, claims=claims, summary=ends, more={}, prepare=prepare
+    Experiment, tasks=tasks, measure=measure, plot=plot, claims=claims, summary=summarize, more={}, prepare=prepare
 )
 GP_GLASS = _common(
     name="gp-glass", title="Figure 4(a): Gaussian process classification, Glass, 9 dimensions", sizes=_GLASS_SIZES

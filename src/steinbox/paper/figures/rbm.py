@@ -11,12 +11,11 @@ import numpy as np
 
 from steinbox import baselines
 from steinbox.paper.claims import Claim, Finding, below
-from steinbox.paper.drawing import CHAINS, DEFAULT, EXACT, INTERPOLANT, KAMH, KERNEL_CURVE, KHMC, SMC
 from steinbox.paper.experiment import Experiment
-from steinbox.paper.gmm import MEDIAN, OURS, PAPER, sampler
-from steinbox.paper.measures import SphericalMixture
-from steinbox.paper.panels import (
-    AT_FIRST,
+from steinbox.paper.figures.drawing import CHAINS, DEFAULT, EXACT, INTERPOLANT, KAMH, KERNEL_CURVE, KHMC, SMC
+from steinbox.paper.figures.gmm import MEDIAN, OURS, PAPER, make_sampler
+from steinbox.paper.figures.panels import (
+    EARLY_SHARE,
     Curve,
     against_evaluations,
     early,
@@ -25,6 +24,7 @@ from steinbox.paper.panels import (
     largest_size,
     summary,
 )
+from steinbox.paper.measures import SphericalMixture
 from steinbox.paper.table import Row, Seeds, Table, Task
 from steinbox.paper.targets import paper_rbm, paper_rbm_initial
 from steinbox.paper.trajectory import exact_rows, trajectory
@@ -34,12 +34,12 @@ from steinbox.samplers.adaptive import AdaptiveImportanceSampling
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_HISTORY = {KAMH: 200, KHMC: 600}  # points of the history to learn a proposal from
+_MAX_HISTORY = {KAMH: 200, KHMC: 600}  # points of the history to learn a proposal from
 
 
 @dataclass(frozen=True)
 class Config:
-    """How much is run. Every seed is another machine: where its modes are differs much."""
+    """How much is run. Every seed is another machine: the positions of its modes differ much."""
 
     num_seeds: int
     num_iterations: int
@@ -58,13 +58,13 @@ SIZES = {
 def tasks(config: Config) -> list[Task]:
     """All methods with the largest number of particles, those that are not chains with the others, too.
 
-    The first chains of a large run stand for a run of fewer. SMC and the default have as many evaluations as the
+    The first chains of a large run represent a run of fewer. SMC and the default have as many evaluations as the
     interpolant, SMC also as many as the paper's methods.
     """
     long, short, largest = config.num_iterations, config.num_interpolant_iterations, max(config.sizes)
     everywhere = [(EXACT, "", long), (KERNEL_CURVE, PAPER, long), (INTERPOLANT, OURS, short)]
     everywhere += [(DEFAULT, OURS, short), (SMC, OURS, short), (SMC, OURS, long)]
-    once = [(KERNEL_CURVE, MEDIAN, long), *[(method, burn_in(config.burn_in), long) for method in CHAINS]]
+    once = [(KERNEL_CURVE, MEDIAN, long), *[(method, burn_in_setting(config.burn_in), long) for method in CHAINS]]
     runs = [*[(run, size) for size in config.sizes for run in everywhere], *[(run, largest) for run in once]]
     return [
         Task(method, setting, size, num_iterations, seed)
@@ -73,8 +73,8 @@ def tasks(config: Config) -> list[Task]:
     ]
 
 
-def burn_in(num_steps: int) -> str:
-    """The setting of chains that made so many steps before they are looked at."""
+def burn_in_setting(num_steps: int) -> str:
+    """The setting of chains with a burn-in of so many steps."""
     return f"burn-in {num_steps}"
 
 
@@ -85,34 +85,34 @@ def measure(config: Config, task: Task, folder: Path) -> list[Row]:
     if task.method == EXACT:
         return exact_rows(task, target.sample(task.num_particles, np.random.default_rng([task.seed, 2])), measured)
     if task.method in CHAINS:
-        method, sizes = chains(task, config.burn_in), config.sizes[:-1]
+        method, sizes = make_chains(task, config.burn_in), config.sizes[:-1]
         return trajectory(task, method, target.log_prob, initial, measured, burn_in=config.burn_in, sizes=sizes)
     if task.method in (SMC, DEFAULT):
-        method, budget = by_budget(task.method), task.num_iterations * task.num_particles
+        method, budget = make_budgeted(task.method), task.num_iterations * task.num_particles
         return trajectory(task, method, target.log_prob, initial, measured, watch=False, max_evals=budget)
-    return trajectory(task, sampler(task, initial), target.log_prob, initial, measured)
+    return trajectory(task, make_sampler(task, initial), target.log_prob, initial, measured)
 
 
-def chains(task: Task, num_burn_in: int) -> Method[Any]:
+def make_chains(task: Task, num_burn_in: int) -> Method[Any]:
     """KAMH or KHMC, which learn during the burn-in only."""
     num_steps = num_burn_in + task.num_iterations
     kind = baselines.KAMH if task.method == KAMH else baselines.KHMC
-    return kind(num_iterations=num_steps, adaptation=num_burn_in / num_steps, max_history=_HISTORY[task.method])
+    return kind(num_iterations=num_steps, adaptation=num_burn_in / num_steps, max_history=_MAX_HISTORY[task.method])
 
 
-def by_budget(method: str) -> Method[Any]:
-    """What has no iterations of its own and spends its evaluations as it likes."""
+def make_budgeted(method: str) -> Method[Any]:
+    """A method that has a budget of evaluations, not a number of iterations."""
     return baselines.SMC() if method == SMC else AdaptiveImportanceSampling(stop_early=False)
 
 
-def curves_of(table: Table) -> list[Curve]:
-    """The methods; the chains with every burn-in they had, of which the longest of all need not be named."""
+def list_curves(table: Table) -> list[Curve]:
+    """The methods; the chains with every burn-in they had, of which the longest is not named."""
     runs = {(row.method, row.setting) for row in table if row.method in CHAINS}
     longest = max((_num_steps(setting) for _, setting in runs), default=0)
-    burnt_in = sorted(runs, key=lambda run: (CHAINS.index(run[0]), -_num_steps(run[1])))
+    chains = sorted(runs, key=lambda run: (CHAINS.index(run[0]), -_num_steps(run[1])))
     return [
         Curve(KERNEL_CURVE, PAPER),
-        *[Curve(*run, "" if _num_steps(run[1]) == longest else ", ".join(run)) for run in burnt_in],
+        *[Curve(*run, "" if _num_steps(run[1]) == longest else ", ".join(run)) for run in chains],
         *[Curve(method, OURS) for method in (INTERPOLANT, SMC, DEFAULT)],
     ]
 
@@ -123,23 +123,23 @@ def _num_steps(setting: str) -> int:
 
 def plot(table: Table) -> Figure:
     """The four panels of Figure 3; the chains' iterations are counted after the burn-in, as in the paper."""
-    return four_panels(table, curves_of(table), largest_size(table))
+    return four_panels(table, list_curves(table), largest_size(table))
 
 
 def plot_evaluations(table: Table) -> Figure:
-    """Against evaluations, the burn-in counted."""
-    return against_evaluations(table, curves_of(table), largest_size(table))
+    """Against evaluations, including the burn-in."""
+    return against_evaluations(table, list_curves(table), largest_size(table))
 
 
-def ends(table: Table) -> list[list[str]]:
-    """Where all methods end."""
-    return summary(table, curves_of(table), largest_size(table))
+def summarize(table: Table) -> list[list[str]]:
+    """Final values of all methods."""
+    return summary(table, list_curves(table), largest_size(table))
 
 
 def claims(table: Table) -> list[Claim]:
     """Section 5.3, sentence by sentence."""
     size = largest_size(table)
-    burn_ins = [curve for curve in curves_of(table) if curve.method in CHAINS]
+    burn_ins = [curve for curve in list_curves(table) if curve.method in CHAINS]
     ours = {
         "kernel curve": Curve(KERNEL_CURVE, PAPER),
         "kernel curve, bandwidth med²": Curve(KERNEL_CURVE, MEDIAN),
@@ -147,7 +147,7 @@ def claims(table: Table) -> list[Claim]:
     }
     names = {"mean_mse": "mean", "variance_mse": "variance", "mmd2": "MMD"}
 
-    def compared(metric: str, others: list[Curve]) -> tuple[Finding, ...]:
+    def compare(metric: str, others: list[Curve]) -> tuple[Finding, ...]:
         return tuple(
             below(
                 f"{name} against {other.name}",
@@ -161,29 +161,29 @@ def claims(table: Table) -> list[Claim]:
     return [
         *converges_fastest(table, ours, burn_ins, size, "Fig. 3(a)"),
         *[
-            Claim(f"AGF-SVGD is best in the {name}", f"Fig. 3({panel})", compared(metric, burn_ins))
+            Claim(f"AGF-SVGD is best in the {name}", f"Fig. 3({panel})", compare(metric, burn_ins))
             for panel, (metric, name) in zip("bcd", names.items(), strict=True)
         ],
     ]
 
 
 def converges_fastest(table: Table, ours: dict[str, Curve], others: list[Curve], size: int, source: str) -> list[Claim]:
-    """AGF-SVGD against chains whose burn-in is given away: after a tenth of the iterations, and at the end."""
-    looks: dict[str, Callable[[Curve], Seeds]] = {
-        "after a tenth of the iterations": lambda curve: early(table, curve, size, AT_FIRST),
+    """AGF-SVGD against chains without their burn-in: after a tenth of the iterations, and at the end."""
+    measures: dict[str, Callable[[Curve], Seeds]] = {
+        "after a tenth of the iterations": lambda curve: early(table, curve, size, EARLY_SHARE),
         "at the end": lambda curve: final(table, curve, size),
     }
     return [
         Claim(
-            f"AGF-SVGD converges fastest, the chains' burn-in given away ({when})",
+            f"AGF-SVGD converges fastest, excluding the chains' burn-in ({when})",
             source,
             tuple(
-                below(f"{name} against {other.name}", look(curve), look(other))
+                below(f"{name} against {other.name}", measure(curve), measure(other))
                 for name, curve in ours.items()
                 for other in others
             ),
         )
-        for when, look in looks.items()
+        for when, measure in measures.items()
     ]
 
 
@@ -195,6 +195,6 @@ RBM = Experiment(
     measure=measure,
     plot=plot,
     claims=claims,
-    summary=ends,
+    summary=summarize,
     more={"evaluations": plot_evaluations},
 )
