@@ -6,14 +6,15 @@ from scipy.stats import ortho_group
 
 import steinbox as sb
 from steinbox.common.serialization import pack, unpack
+from steinbox.densities.fitting.curved_mixtures import CurvedMixtures
 from steinbox.densities.fitting.curves import fit_curves
-from steinbox.densities.fitting.em import WeightedPoints
-from steinbox.densities.fitting.family import Curves, Straight, Turned
-from steinbox.densities.fitting.model_selection import add_component, choose, refit
 from steinbox.densities.fitting.rotated_map import fit_rotated_map
+from steinbox.densities.fitting.shapes import Curves, Rotated, Straight
+from steinbox.densities.fitting.weighted_points import WeightedPoints
 from steinbox.numerics.weights import effective_sample_size, normalize
 
 BANANA = sb.targets.Banana()
+FAMILY = CurvedMixtures()
 TURN = ortho_group.rvs(4, random_state=0)
 
 
@@ -117,18 +118,18 @@ def test_curves_with_hardly_any_points_are_left_out(rng):
 def test_curves_are_chosen_and_kept(rng):
     target, fitted = Mirrored(), None
     for _ in range(4):
-        fitted = choose(equal(target.sample(1000, rng)), rng, fitted)
+        fitted = FAMILY.choose(equal(target.sample(1000, rng)), rng, fitted)
     assert isinstance(fitted.shape.kind, Curves)
     assert lost(fitted.density, target, rng) < 0.1
-    assert lost(refit(equal(target.sample(500, rng)), fitted, rng).density, target, rng) < 0.2
+    assert lost(FAMILY.refit(equal(target.sample(500, rng)), fitted, rng).density, target, rng) < 0.2
 
 
 def test_another_component_joins_the_curves(rng):
     fitted = None
     for _ in range(4):
-        fitted = choose(equal(Mirrored().sample(1000, rng)), rng, fitted)
+        fitted = FAMILY.choose(equal(Mirrored().sample(1000, rng)), rng, fitted)
     far = sb.Gaussian([40.0, 40.0], std=0.5).sample(200, rng)
-    more = add_component(fitted, equal(far), 0.25, rng)
+    more = FAMILY.add_component(fitted, equal(far), 0.25, rng)
     assert more.density.num_components == fitted.density.num_components + 1
     assert (more.density.sample(4000, rng)[:, 0] > 35).mean() == pytest.approx(0.25, abs=0.03)
 
@@ -185,13 +186,13 @@ def test_no_axes_where_nothing_is_curved_or_little_is_known(rng):
 
 def test_axes_are_chosen_where_they_predict(rng):
     target = TurnedBananas()
-    fitted = choose(equal(target.sample(1000, rng)), rng)
-    assert isinstance(fitted.shape.map, Turned)
+    fitted = FAMILY.choose(equal(target.sample(1000, rng)), rng)
+    assert isinstance(fitted.shape.map, Rotated)
     assert lost(fitted.density, target, rng) < 0.1
     points = target.sample(50, rng)
     np.testing.assert_allclose(fitted.density.score(points), slopes(fitted.density, points), rtol=1e-3, atol=1e-3)
-    assert isinstance(choose(equal(rng.standard_normal((500, 4))), rng).shape.map, Straight)
-    few = refit(equal(target.sample(18, rng)), fitted, rng)
+    assert isinstance(FAMILY.choose(equal(rng.standard_normal((500, 4))), rng).shape.map, Straight)
+    few = FAMILY.refit(equal(target.sample(18, rng)), fitted, rng)
     assert np.isfinite(few.density.log_prob(points)).all(), "too few points for axes: along the coordinates"
 
 
@@ -222,7 +223,7 @@ def test_a_spike_within_a_mode_is_found():
 
 
 def test_they_can_be_kept_on_disk(rng):
-    for fitted in (choose(equal(TurnedBananas().sample(600, rng)), rng),):
+    for fitted in (FAMILY.choose(equal(TurnedBananas().sample(600, rng)), rng),):
         arrays = {}
         again = unpack(pack(fitted, arrays), arrays)
         points = TurnedBananas().sample(20, rng)

@@ -4,14 +4,16 @@ import numpy as np
 import pytest
 
 import steinbox as sb
-from steinbox.densities.fitting.em import WeightedPoints, fit_mixture
-from steinbox.densities.fitting.family import Clusters, Curved, Shells, Straight
-from steinbox.densities.fitting.model_selection import choose, refit
+from steinbox.densities.fitting.curved_mixtures import CurvedMixtures
+from steinbox.densities.fitting.em import fit_mixture
 from steinbox.densities.fitting.quadratic import _regression, quadratic_proposal
+from steinbox.densities.fitting.shapes import Clusters, Curved, Shells, Straight
 from steinbox.densities.fitting.shells import fit_shells
 from steinbox.densities.fitting.triangular_map import fit_triangular_map
+from steinbox.densities.fitting.weighted_points import WeightedPoints
 
 COV = np.array([[2.0, 1.2], [1.2, 1.0]])
+FAMILY = CurvedMixtures()
 MIXTURE = sb.GaussianMixture([sb.Gaussian([-4.0, 0.0], cov=COV), sb.Gaussian([4.0, 1.0], std=0.5)], [0.7, 0.3])
 
 
@@ -99,15 +101,15 @@ def test_points_without_weight_do_not_touch_the_shells(rng):
 
 def test_shells_are_chosen_for_heavy_tails_in_many_dimensions_only(rng):
     heavy, light, few = sb.targets.StudentT(20, dof=4.0), sb.Gaussian(np.zeros(20), std=1.0), sb.targets.StudentT(8)
-    kinds = [choose(equal(target.sample(900, rng)), rng).shape.kind for target in (heavy, light, few)]
+    kinds = [FAMILY.choose(equal(target.sample(900, rng)), rng).shape.kind for target in (heavy, light, few)]
     assert [type(kind) for kind in kinds] == [Shells, Clusters, Clusters]
 
 
 def test_after_shells_clusters_are_tried_as_after_one_gaussian(rng):
     """Two modes that were far apart enough to be taken for heavy tails at first."""
-    shells = choose(equal(sb.targets.StudentT(12, dof=3.0).sample(500, rng)), rng)
+    shells = FAMILY.choose(equal(sb.targets.StudentT(12, dof=3.0).sample(500, rng)), rng)
     modes = sb.targets.separated_modes(12, distance=8.0, share=0.5)
-    again = choose(equal(modes.sample(600, rng)), rng, shells)
+    again = FAMILY.choose(equal(modes.sample(600, rng)), rng, shells)
     assert isinstance(shells.shape.kind, Shells)
     assert again.shape.kind.num_components == again.density.num_components == 2
 
@@ -140,7 +142,7 @@ def test_a_map_can_be_undone_and_its_volume_is_the_jacobian(target, curved, rng)
 
 def test_a_straight_map_whitens(rng):
     points = sb.Gaussian([5.0, -1.0], cov=COV).sample(400, rng)
-    u = fit_triangular_map(equal(points), curved=False, pseudo=1e-9).forward(points)
+    u = fit_triangular_map(equal(points), curved=False, pseudo_points=1e-9).forward(points)
     np.testing.assert_allclose(u.mean(axis=0), 0, atol=1e-8)
     np.testing.assert_allclose(u.T @ u / 400, np.eye(2), atol=1e-8)
 
@@ -148,7 +150,7 @@ def test_a_straight_map_whitens(rng):
 def test_a_straight_map_is_a_ridge_regression_of_each_coordinate_on_those_before(rng):
     points = rng.normal(size=(200, 4)) @ rng.normal(size=(4, 4)) + 3.0
     weights = rng.dirichlet(np.ones(200))
-    warp = fit_triangular_map(WeightedPoints(points, weights, 50), curved=False, pseudo=2.0)
+    warp = fit_triangular_map(WeightedPoints(points, weights, 50), curved=False, pseudo_points=2.0)
     z = (points - warp.center) / warp.scale
     for k in range(4):
         moments = (z[:, :k] * weights[:, None]).T @ z[:, : k + 1]
@@ -160,7 +162,7 @@ def test_a_straight_map_is_a_ridge_regression_of_each_coordinate_on_those_before
 
 
 def test_a_banana_and_a_funnel_become_white(rng):
-    """Seen to fail without products, without drivers, and with the wrong order."""
+    """Seen to fail without products, without scale predictors, and with the wrong order."""
     for target, limit in ((sb.targets.Banana(), 0.01), (sb.targets.Funnel(6), 0.15)):
         warp = fit_triangular_map(equal(target.sample(2000, rng)), curved=True)
         new = target.sample(4000, rng)
@@ -171,7 +173,7 @@ def test_a_banana_and_a_funnel_become_white(rng):
 
 
 def test_noise_is_not_taken_for_curvature(rng):
-    """Of 200 maps of pure noise in eight dimensions 53 were curved, by one product or driver each."""
+    """Of 200 maps of pure noise in eight dimensions 53 were curved, by one product or scale predictor each."""
     maps = [
         fit_triangular_map(equal(sb.Gaussian(np.zeros(8), std=1.0).sample(500, rng)), curved=True) for _ in range(20)
     ]
@@ -189,11 +191,11 @@ def test_nothing_explodes_far_from_the_points(rng):
     assert np.isfinite(warp.inverse(10 * rng.normal(size=(100, 6)))).all()
 
 
-# -- warped mixtures ---------------------------------------------------------------------------------------------------
+# -- the whole family --------------------------------------------------------------------------------------------------
 
 
-def test_a_warped_mixture_is_normalised_and_has_its_score(rng):
-    density = choose(equal(sb.targets.Banana().sample(600, rng)), rng).density
+def test_a_fitted_density_is_normalized_and_has_its_score(rng):
+    density = FAMILY.choose(equal(sb.targets.Banana().sample(600, rng)), rng).density
     assert density.is_curved
     grid = np.linspace(-12, 12, 481)
     high = np.linspace(-8, 60, 1361)
@@ -207,9 +209,9 @@ def test_a_warped_mixture_is_normalised_and_has_its_score(rng):
     np.testing.assert_allclose(density.score(points), np.array(slopes).T, rtol=1e-4, atol=1e-4)
 
 
-def test_the_score_goes_through_drivers_and_products(rng):
+def test_the_score_goes_through_scale_predictors_and_products(rng):
     target = sb.targets.Funnel(5)
-    density = choose(equal(target.sample(800, rng)), rng).density
+    density = FAMILY.choose(equal(target.sample(800, rng)), rng).density
     points, step = target.sample(50, rng), 1e-6
     slopes = [
         (density.log_prob(points + step * axis) - density.log_prob(points - step * axis)) / (2 * step)
@@ -221,7 +223,7 @@ def test_the_score_goes_through_drivers_and_products(rng):
 
 def test_draws_have_the_density(rng):
     """Importance weights of its draws against the target it was fitted to are nearly even."""
-    density = choose(equal(sb.targets.Banana().sample(1000, rng)), rng).density
+    density = FAMILY.choose(equal(sb.targets.Banana().sample(1000, rng)), rng).density
     for draws in (density.sample(2000, rng), density.quasi_random(2000, rng)):
         ratios = np.exp(sb.targets.Banana().log_prob(draws) - density.log_prob(draws))
         assert ratios.mean() == pytest.approx(1, abs=0.03)
@@ -229,35 +231,35 @@ def test_draws_have_the_density(rng):
 
 
 def test_the_number_of_components_is_chosen_by_what_they_predict(rng):
-    assert choose(equal(sb.Gaussian([0, 0], cov=COV).sample(1000, rng)), rng).density.num_components == 1
+    assert FAMILY.choose(equal(sb.Gaussian([0, 0], cov=COV).sample(1000, rng)), rng).density.num_components == 1
     fitted = None
     for _ in range(3):
-        fitted = choose(equal(MIXTURE.sample(1000, rng)), rng, fitted)
+        fitted = FAMILY.choose(equal(MIXTURE.sample(1000, rng)), rng, fitted)
     assert 2 <= fitted.density.num_components <= 4
-    assert refit(equal(MIXTURE.sample(1000, rng)), fitted, rng).shape == fitted.shape
-    few = choose(equal(MIXTURE.sample(1000, rng)).part(np.arange(8), 0.008), rng)
+    assert FAMILY.refit(equal(MIXTURE.sample(1000, rng)), fitted, rng).shape == fitted.shape
+    few = FAMILY.choose(equal(MIXTURE.sample(1000, rng)).part(np.arange(8), 0.008), rng)
     assert few.density.num_components == 1, "eight points cannot tell two components apart"
 
 
 def test_curves_are_taken_only_where_they_predict(rng):
     fitted = None
     for _ in range(3):
-        fitted = choose(equal(MIXTURE.sample(1000, rng)), rng, fitted)
+        fitted = FAMILY.choose(equal(MIXTURE.sample(1000, rng)), rng, fitted)
     assert isinstance(fitted.shape.map, Straight)
-    assert isinstance(choose(equal(sb.targets.Funnel(5).sample(500, rng)), rng).shape.map, Curved)
+    assert isinstance(FAMILY.choose(equal(sb.targets.Funnel(5).sample(500, rng)), rng).shape.map, Curved)
 
 
 def test_scales_do_not_matter(rng):
     points = MIXTURE.sample(1000, rng)
-    plain = choose(equal(points), np.random.default_rng(1)).density
-    scaled = choose(equal(points * [1e-6, 1e6]), np.random.default_rng(1)).density
+    plain = FAMILY.choose(equal(points), np.random.default_rng(1)).density
+    scaled = FAMILY.choose(equal(points * [1e-6, 1e6]), np.random.default_rng(1)).density
     np.testing.assert_allclose(scaled.log_prob(points * [1e-6, 1e6]), plain.log_prob(points), rtol=1e-6)
 
 
 def test_strong_correlations_are_kept_where_points_are_few(rng):
     """Slopes are drawn to zero only if that predicts better."""
     target = sb.targets.autoregressive(20)
-    density = choose(equal(target.sample(150, rng)), rng).density
+    density = FAMILY.choose(equal(target.sample(150, rng)), rng).density
     assert target.log_prob(target.sample(1000, rng)).mean() - density.log_prob(target.sample(1000, rng)).mean() < 2.5
 
 

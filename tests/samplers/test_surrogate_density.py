@@ -6,13 +6,15 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
 import steinbox as sb
-from steinbox.densities.fitting.em import WeightedPoints
-from steinbox.densities.fitting.model_selection import choose
+from steinbox.densities.fitting.curved_mixtures import CurvedMixtures
+from steinbox.densities.fitting.weighted_points import WeightedPoints
 from steinbox.samplers.adaptive.surrogate_density import SurrogateDensity, fit_regression
+
+FAMILY = CurvedMixtures()
 
 
 def fitted_to(points, rng):
-    return choose(WeightedPoints(points, np.full(len(points), 1 / len(points)), len(points)), rng).density
+    return FAMILY.choose(WeightedPoints(points, np.full(len(points), 1 / len(points)), len(points)), rng).density
 
 
 def trend(regression, points):
@@ -70,7 +72,7 @@ def test_what_the_mixture_explains_is_left_to_it(rng):
     modes = sb.targets.separated_modes(6, distance=10.0, share=0.5)
     points = modes.sample(400, rng)
     sample = WeightedPoints(points, np.full(400, 1 / 400), 400)
-    mixture = choose(sample, rng, choose(sample, rng)).density
+    mixture = FAMILY.choose(sample, rng, FAMILY.choose(sample, rng)).density
     assert mixture.num_components > 1
 
     def log_prob(x):

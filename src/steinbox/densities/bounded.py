@@ -13,9 +13,9 @@ from steinbox.common.arrays import Array
 from steinbox.densities.initial import Initial
 from steinbox.maps.bounds import Between, Bounds, Periodic
 
-_DRAWS_FOR_SHARE = 20_000
-_MOST_ROUNDS = 200
-_MOST_TURNED = 3  # angles around which the initial distribution is wrapped exactly
+_NUM_DRAWS_FOR_SHARE = 20_000  # to count how many lie inside the bounds
+_MAX_ROUNDS = 200  # of rejection: each draws as many points as are wanted
+_MAX_WRAPPED = 3  # angles around which the initial distribution is wrapped exactly
 
 
 @dataclass(frozen=True)
@@ -33,13 +33,13 @@ class FreeInitial:
     def sample(self, num_points: int, rng: np.random.Generator) -> Array:
         """Draws inside the bounds; others are drawn anew."""
         found: list[Array] = []
-        for _ in range(_MOST_ROUNDS):
+        for _ in range(_MAX_ROUNDS):
             draws = self.initial.sample(num_points, rng)
             found.append(draws[self.bounds.inside(draws)])
             if sum(map(len, found)) >= num_points:
                 return self.bounds.inverse(np.concatenate(found)[:num_points], rng)
         raise ValueError(
-            f"only {sum(map(len, found))} of {_MOST_ROUNDS * num_points} draws of `initial` lie inside the bounds; "
+            f"only {sum(map(len, found))} of {_MAX_ROUNDS * num_points} draws of `initial` lie inside the bounds; "
             "choose an `initial` that overlaps them more"
         )
 
@@ -61,7 +61,7 @@ class FreeInitial:
         near = x.copy()
         for k in angles:
             near[:, k] += widths[k] * np.round((self._middle[k] - x[:, k]) / widths[k])
-        turned = angles[:_MOST_TURNED]
+        turned = angles[:_MAX_WRAPPED]
         turns = np.zeros((3 ** len(turned), len(widths)))
         turns[:, turned] = np.array(list(product((-1, 0, 1), repeat=len(turned)))).reshape(len(turns), -1)
         return [near + turn * widths for turn in turns]
@@ -69,8 +69,8 @@ class FreeInitial:
     @cached_property
     def _log_share_inside(self) -> float:
         """The logarithm of the part of the distribution that the bounds leave, by counting draws."""
-        draws = self.initial.sample(_DRAWS_FOR_SHARE, np.random.default_rng(0))
-        return float(np.log(max(self.bounds.inside(draws).mean(), 1 / _DRAWS_FOR_SHARE)))
+        draws = self.initial.sample(_NUM_DRAWS_FOR_SHARE, np.random.default_rng(0))
+        return float(np.log(max(self.bounds.inside(draws).mean(), 1 / _NUM_DRAWS_FOR_SHARE)))
 
     @cached_property
     def _middle(self) -> Array:

@@ -72,15 +72,15 @@ class Gaussian:
         ----------
         points : (n, d) array
         weights : (n,) array, optional
-            Normalised; equal if not given.
+            Normalized; equal if not given.
         covariance : {"full", "diagonal", "isotropic"}
             A full covariance is shrunk towards its diagonal by d / (d + n): with few points the raw one is singular.
         """
         num_points, dimension = points.shape
         weights = np.full(num_points, 1 / num_points) if weights is None else weights
         mean = weights @ points
-        centred = points - mean
-        variances = weights @ centred**2
+        centered = points - mean
+        variances = weights @ centered**2
         if not np.all(variances > 0):
             raise ValueError("expected points that differ in every coordinate to fit a Gaussian to")
         if covariance == "isotropic":
@@ -90,7 +90,7 @@ class Gaussian:
         if covariance != "full":
             raise ValueError(f"expected covariance 'full', 'diagonal' or 'isotropic', got {covariance!r}")
         shrinkage = dimension / (dimension + num_points)
-        full = (centred * weights[:, None]).T @ centred
+        full = (centered * weights[:, None]).T @ centered
         return cls(mean, cov=(1 - shrinkage) * full + shrinkage * np.diag(variances))
 
     @property
@@ -99,7 +99,7 @@ class Gaussian:
         return len(self.mean)
 
     def log_prob(self, x: Array) -> Array:
-        """Normalised log-density at the rows of ``x``."""
+        """Normalized log-density at the rows of ``x``."""
         standard = self._standardize(x)
         log_determinant = np.log(np.diag(self.root)).sum()
         return np.asarray(-0.5 * (standard**2).sum(axis=1) - log_determinant - 0.5 * self.dimension * np.log(2 * np.pi))

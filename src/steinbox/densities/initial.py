@@ -26,7 +26,7 @@ class Initial(Protocol):
         ...
 
     def log_prob(self, x: Array) -> Array:
-        """Log-density at the rows of ``x``; normalised, since importance samplers weight draws by it."""
+        """Log-density at the rows of ``x``; normalized, since importance samplers weight draws by it."""
         ...
 
     def score(self, x: Array) -> Array:

@@ -35,7 +35,7 @@ class Banana:
         return np.diag([4.0, 8.25])
 
     def log_prob(self, x: Array) -> Array:
-        """Normalised log-density at the rows of ``x``."""
+        """Normalized log-density at the rows of ``x``."""
         offset = x[:, 1] - (x[:, 0] ** 2 - 4) / 2
         return np.asarray(-(x[:, 0] ** 2) / 8 - 2 * offset**2 - np.log(2 * np.pi))
 

@@ -38,7 +38,7 @@ class Funnel:
         return np.diag([9.0, *[np.exp(4.5)] * (self.dimension - 1)])
 
     def log_prob(self, x: Array) -> Array:
-        """Normalised log-density at the rows of ``x``."""
+        """Normalized log-density at the rows of ``x``."""
         v, others = x[:, 0], self.dimension - 1
         squares = (x[:, 1:] ** 2).sum(axis=1)
         constant = 0.5 * self.dimension * np.log(2 * np.pi) + np.log(3)

@@ -17,7 +17,7 @@ class LogisticRegression:
 
     .. math:: \log p(\beta) = -\sum_i \log(1 + e^{-y_i z_i^\top \beta}) - \tfrac{1}{2\tau^2}\|\beta\|^2 .
 
-    Not normalised. Exact moments are unknown; :mod:`steinbox.baselines` can give long runs.
+    Not normalized. Exact moments are unknown; :mod:`steinbox.baselines` can give long runs.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ class Ring:
         return 0.5 * third / first * np.eye(2)
 
     def log_prob(self, x: Array) -> Array:
-        """Normalised log-density at the rows of ``x``."""
+        """Normalized log-density at the rows of ``x``."""
         radii = np.hypot(x[:, 0], x[:, 1])
         return np.asarray(
             -0.5 * ((radii - self.radius) / self.width) ** 2 - np.log(2 * np.pi * self._radial_moments()[1])

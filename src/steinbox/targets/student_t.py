@@ -45,7 +45,7 @@ class StudentT:
         return self.dof / (self.dof - 2) * np.eye(self.dimension)
 
     def log_prob(self, x: Array) -> Array:
-        """Normalised log-density at the rows of ``x``."""
+        """Normalized log-density at the rows of ``x``."""
         half = 0.5 * (self.dof + self.dimension)
         constant = gammaln(half) - gammaln(0.5 * self.dof) - 0.5 * self.dimension * np.log(np.pi * self.dof)
         return np.asarray(constant - half * np.log1p((x**2).sum(axis=1) / self.dof))

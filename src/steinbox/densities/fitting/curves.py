@@ -1,4 +1,4 @@
-"""Modes that are curved in different ways: Gaussians behind maps of their own, by expectation-maximisation."""
+"""Modes that are curved in different ways: Gaussians behind maps of their own, by expectation-maximization."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from steinbox.densities.pullback import Pullback
 
 CurvesDensity: TypeAlias = Mixture[Pullback[GaussianMixture]]
 
-_NUM_ITERATIONS = 15
-_NUM_SLICINGS = 4
-_RISE = 0.003  # nats per point: with less, it has arrived
-_MINE = 0.01  # a component is fitted to the points that it is responsible for by so much
+_MAX_ITERATIONS = 15
+_NUM_RANDOM_STARTS = 4  # slices across random directions
+_MIN_GAIN = 0.003  # nats per point: a smaller gain ends the iterations
+_MIN_RESPONSIBILITY = 0.01  # a component is fitted to the points that it is responsible for by so much
 
 
 def fit_curves(
@@ -27,14 +27,14 @@ def fit_curves(
     num_components: int,
     rng: np.random.Generator,
     *,
-    pseudo: float = 0.5,
+    pseudo_points: float = 0.5,
     start: Array | None = None,
 ) -> CurvesDensity:
-    """The mixture of so many Gaussians behind maps of their own; fewer if some are left with hardly any points.
+    """The mixture of so many Gaussians behind maps of their own; fewer if some are left with too few points.
 
     It starts from the responsibilities ``start``, (m, K), or from those of a mixture of plain Gaussians and from slices
     across random directions, whichever is best after two steps: curves cross, and clusters do not tell them apart. If
-    no map is curved at first, none will be, and it is given up.
+    no map is curved at first, none will be, and the iterations end.
 
     Examples
     --------
@@ -47,32 +47,32 @@ def fit_curves(
     array([0.5, 0.5])
     """
     if start is not None:
-        return _climbed(sample, _maximised(sample, start, rng, pseudo), rng, pseudo, _NUM_ITERATIONS)
+        return _climb(sample, _maximize(sample, start, rng, pseudo_points), rng, pseudo_points, _MAX_ITERATIONS)
     starts = [fit_mixture(sample, num_components, rng).responsibilities(sample.points)]
-    starts += [_slices(sample, num_components, rng) for _ in range(_NUM_SLICINGS)]
-    first = [_climbed(sample, _maximised(sample, each, rng, pseudo), rng, pseudo, 1) for each in starts]
-    best = max(first, key=lambda each: _height(each, sample))
-    return _climbed(sample, best, rng, pseudo, _NUM_ITERATIONS)
+    starts += [_slice(sample, num_components, rng) for _ in range(_NUM_RANDOM_STARTS)]
+    first = [_climb(sample, _maximize(sample, each, rng, pseudo_points), rng, pseudo_points, 1) for each in starts]
+    best = max(first, key=lambda each: _mean_log_prob(each, sample))
+    return _climb(sample, best, rng, pseudo_points, _MAX_ITERATIONS)
 
 
-def _climbed(
-    sample: WeightedPoints, density: CurvesDensity, rng: np.random.Generator, pseudo: float, num_iterations: int
+def _climb(
+    sample: WeightedPoints, density: CurvesDensity, rng: np.random.Generator, pseudo_points: float, num_iterations: int
 ) -> CurvesDensity:
     """The density after so many steps, or fewer if they do not help."""
-    height = _height(density, sample)
+    height = _mean_log_prob(density, sample)
     for _ in range(num_iterations if density.is_curved else 0):
-        density = _maximised(sample, density.responsibilities(sample.points), rng, pseudo)
-        before, height = height, _height(density, sample)
-        if height < before + _RISE:
+        density = _maximize(sample, density.responsibilities(sample.points), rng, pseudo_points)
+        before, height = height, _mean_log_prob(density, sample)
+        if height < before + _MIN_GAIN:
             break
     return density
 
 
-def _height(density: CurvesDensity, sample: WeightedPoints) -> float:
+def _mean_log_prob(density: CurvesDensity, sample: WeightedPoints) -> float:
     return float(sample.weights @ density.log_prob(sample.points))
 
 
-def _slices(sample: WeightedPoints, number: int, rng: np.random.Generator) -> Array:
+def _slice(sample: WeightedPoints, number: int, rng: np.random.Generator) -> Array:
     """Responsibilities of slices with equally many points, across a random direction."""
     spread = np.sqrt(sample.weights @ (sample.points - sample.weights @ sample.points) ** 2)
     places = (sample.points / spread) @ rng.standard_normal(len(spread))
@@ -81,24 +81,25 @@ def _slices(sample: WeightedPoints, number: int, rng: np.random.Generator) -> Ar
     return np.eye(number)[ranks * number // len(places)]
 
 
-def _maximised(
-    sample: WeightedPoints, responsibilities: Array, rng: np.random.Generator, pseudo: float
+def _maximize(
+    sample: WeightedPoints, responsibilities: Array, rng: np.random.Generator, pseudo_points: float
 ) -> CurvesDensity:
     """The components for these responsibilities."""
     shares = sample.weights @ responsibilities
-    kept = np.flatnonzero(shares * sample.size >= fewest(sample.points.shape[1]))
+    kept = np.flatnonzero(shares * sample.effective_sample_size >= min_points_per_curve(sample.points.shape[1]))
     kept = kept if len(kept) else np.array([np.argmax(shares)])
     densities = []
     for k in kept:
-        mine = np.flatnonzero(responsibilities[:, k] > _MINE)
+        mine = np.flatnonzero(responsibilities[:, k] > _MIN_RESPONSIBILITY)
         weights = sample.weights[mine] * responsibilities[mine, k]
-        part = WeightedPoints(sample.points[mine], weights / weights.sum(), float(shares[k] * sample.size))
-        warp = fit_triangular_map(part, curved=True, pseudo=pseudo)
-        white = WeightedPoints(warp.forward(part.points), part.weights, part.size)
-        densities.append(Pullback(warp, fit_mixture(white, 1, rng)))
+        part = WeightedPoints(
+            sample.points[mine], weights / weights.sum(), float(shares[k] * sample.effective_sample_size)
+        )
+        curve = fit_triangular_map(part, curved=True, pseudo_points=pseudo_points)
+        densities.append(Pullback(curve, fit_mixture(part.mapped(curve), 1, rng)))
     return Mixture(densities, shares[kept])
 
 
-def fewest(dimension: int) -> int:
-    """So many points have something to say about a curved map."""
+def min_points_per_curve(dimension: int) -> int:
+    """How many points a curved map takes."""
     return 2 * dimension + 10

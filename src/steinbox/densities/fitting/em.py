@@ -1,8 +1,7 @@
-r"""Gaussian mixtures fitted to weighted points: expectation-maximisation with shrinkage.
+r"""Gaussian mixtures fitted to weighted points: expectation-maximization with shrinkage.
 
-The points carry weights that sum to one and are worth ``size`` independent ones. All covariances are drawn towards
-simpler ones by as much as so few points warrant, and widened to those of the predictive distribution, so that a mixture
-makes a good proposal: rather too wide than too narrow.
+All covariances are shrunk to simpler ones by as much as so few points warrant, and widened to those of the predictive
+distribution, so that a mixture makes a good proposal: it errs on the wide side.
 """
 
 from __future__ import annotations
@@ -17,6 +16,8 @@ from steinbox.densities.gaussian_mixture import GaussianMixture
 from steinbox.numerics.pairwise import squared_distances
 
 _NUM_ITERATIONS = 15
+_NUM_KMEANS_ITERATIONS = 8
+_WEIGHT_PSEUDO_COUNT = 0.5  # points added to every component's count
 
 
 def fit_mixture(
@@ -42,15 +43,15 @@ def fit_mixture(
     """
     if num_components == 1:
         responsibilities = np.ones((len(sample.points), 1))
-        return _maximised(sample, responsibilities, tied).inflated(sample.size, tied)
-    responsibilities = _clusters(sample, num_components, rng) if start is None else start
+        return _maximize(sample, responsibilities, tied).inflate(sample.effective_sample_size, tied)
+    responsibilities = _find_clusters(sample, num_components, rng) if start is None else start
     for _ in range(_NUM_ITERATIONS):
-        step = _maximised(sample, responsibilities, tied)
+        step = _maximize(sample, responsibilities, tied)
         responsibilities = step.mixture.responsibilities(sample.points)
-    return step.inflated(sample.size, tied)
+    return step.inflate(sample.effective_sample_size, tied)
 
 
-# -- expectation and maximisation --------------------------------------------------------------------------------------
+# -- expectation and maximization --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,41 +64,41 @@ class _Step:
 
     @property
     def mixture(self) -> GaussianMixture:
-        return GaussianMixture.from_arrays(self.counts + 0.5, self.means, self.covs)
+        return GaussianMixture.from_arrays(self.counts + _WEIGHT_PSEUDO_COUNT, self.means, self.covs)
 
-    def inflated(self, size: float, tied: bool) -> GaussianMixture:
+    def inflate(self, num_points: float, tied: bool) -> GaussianMixture:
         """With the covariances of the predictive distribution, which knows that means and covariances are estimates."""
         dimension = self.means.shape[1]
         pseudo = 0 if len(self.counts) == 1 else dimension + 2
-        counts = np.full(len(self.counts), size) if tied else self.counts + pseudo
+        counts = np.full(len(self.counts), num_points) if tied else self.counts + pseudo
         factors = 1 + (dimension + 1) / (counts + dimension)
         return _Step(self.counts, self.means, self.covs * factors[:, None, None]).mixture
 
 
-def _maximised(sample: WeightedPoints, responsibilities: Array, tied: bool) -> _Step:
+def _maximize(sample: WeightedPoints, responsibilities: Array, tied: bool) -> _Step:
     """The components for these responsibilities."""
     points, (_, dimension) = sample.points, sample.points.shape
-    shares = responsibilities * (sample.size * sample.weights)[:, None]
+    shares = responsibilities * (sample.effective_sample_size * sample.weights)[:, None]
     counts = shares.sum(axis=0) + 1e-9
     means = (shares.T @ points + 1e-6 * sample.weights @ points) / (counts + 1e-6)[:, None]
     scatters = np.stack([_scatter(points - mean, share) for mean, share in zip(means, shares.T, strict=True)])
-    shrinkage = min(1.0, 0.5 * dimension / (sample.size + 0.5 * dimension))
-    pooled = _towards_diagonal(scatters.sum(axis=0) / sample.size, shrinkage)
+    shrinkage = min(1.0, 0.5 * dimension / (sample.effective_sample_size + 0.5 * dimension))
+    pooled = _shrink_to_diagonal(scatters.sum(axis=0) / sample.effective_sample_size, shrinkage)
     if tied or len(counts) == 1:
         return _Step(counts, means, np.repeat(pooled[None], len(counts), axis=0))
-    return _Step(counts, means, _own_covariances(scatters, counts, pooled))
+    return _Step(counts, means, _shrink_covariances(scatters, counts, pooled))
 
 
-def _scatter(centred: Array, share: Array) -> Array:
-    return np.asarray((centred * share[:, None]).T @ centred)
+def _scatter(centered: Array, share: Array) -> Array:
+    return np.asarray((centered * share[:, None]).T @ centered)
 
 
-def _towards_diagonal(covariance: Array, shrinkage: float) -> Array:
+def _shrink_to_diagonal(covariance: Array, shrinkage: float) -> Array:
     variances = np.diag(np.diag(covariance) + 1e-300)
     return np.asarray((1 - shrinkage) * covariance + (shrinkage + 1e-10) * variances)
 
 
-def _own_covariances(scatters: Array, counts: Array, pooled: Array) -> Array:
+def _shrink_covariances(scatters: Array, counts: Array, pooled: Array) -> Array:
     """Each drawn, by d + 2 pseudo-points, to its own variances along axes in which the pooled one is white."""
     dimension = len(pooled)
     root = np.linalg.cholesky(pooled)
@@ -110,16 +111,16 @@ def _own_covariances(scatters: Array, counts: Array, pooled: Array) -> Array:
     return np.asarray((scatters + pseudo * simple) / (counts + pseudo)[:, None, None])
 
 
-def _clusters(sample: WeightedPoints, num_components: int, rng: np.random.Generator) -> Array:
-    """Weighted k-means in whitened coordinates from well separated centres (k-means++), as responsibilities."""
-    z = _whitened(sample)
-    centres = [z[rng.choice(len(z), p=sample.weights)]]
+def _find_clusters(sample: WeightedPoints, num_components: int, rng: np.random.Generator) -> Array:
+    """Weighted k-means in whitened coordinates from well separated centers (k-means++), as responsibilities."""
+    z = _whiten(sample)
+    centers = [z[rng.choice(len(z), p=sample.weights)]]
     for _ in range(num_components - 1):
-        chances = squared_distances(z, np.array(centres)).min(axis=1) * sample.weights
+        chances = squared_distances(z, np.array(centers)).min(axis=1) * sample.weights
         chances = chances if chances.sum() > 0 else sample.weights
-        centres.append(z[rng.choice(len(z), p=chances / chances.sum())])
-    places = np.array(centres)
-    for _ in range(8):
+        centers.append(z[rng.choice(len(z), p=chances / chances.sum())])
+    places = np.array(centers)
+    for _ in range(_NUM_KMEANS_ITERATIONS):
         labels = squared_distances(z, places).argmin(axis=1)
         shares = np.eye(num_components)[labels] * sample.weights[:, None]
         masses = shares.sum(axis=0)
@@ -127,7 +128,7 @@ def _clusters(sample: WeightedPoints, num_components: int, rng: np.random.Genera
     return np.asarray(np.eye(num_components)[labels])
 
 
-def _whitened(sample: WeightedPoints) -> Array:
-    centred = sample.points - sample.weights @ sample.points
-    covariance = _towards_diagonal(_scatter(centred, sample.weights), 1e-3)
-    return np.asarray(np.linalg.solve(np.linalg.cholesky(covariance), centred.T).T)
+def _whiten(sample: WeightedPoints) -> Array:
+    centered = sample.points - sample.weights @ sample.points
+    covariance = _shrink_to_diagonal(_scatter(centered, sample.weights), 1e-3)
+    return np.asarray(np.linalg.solve(np.linalg.cholesky(covariance), centered.T).T)

@@ -12,11 +12,11 @@ from steinbox.common.arrays import Array, IntegerArray
 from steinbox.densities.gaussian import Gaussian
 from steinbox.numerics.weights import normalize, temper
 
-_ENOUGH_POINTS = 4000  # or twice as many as there are coefficients: more make it slow
-_WIDER = 1.15
+_MAX_POINTS = 4000  # or twice as many as there are coefficients: more make it slow
+_INFLATION = 1.15  # of the covariance: a proposal errs on the wide side
 _RIDGE = (1e-8, 1e-4, 1e-3)  # of the constant, of slopes and of products
-_PRECISION = 1e-7
-_MOST_STEPS = 500
+_TOLERANCE = 1e-7  # of least squares, relative
+_MAX_STEPS = 500  # of least squares
 
 
 def quadratic_proposal(points: Array, log_prob: Array, log_weights: Array) -> Gaussian | None:
@@ -43,19 +43,19 @@ def quadratic_proposal(points: Array, log_prob: Array, log_weights: Array) -> Ga
     log_weights = np.where(known, log_weights, -np.inf)
     wanted = min(max(1.5 * num_features, 0.3 * num_points), 0.8 * known.sum())
     weights = normalize(temper(log_weights, wanted) * log_weights)
-    used = _heaviest(weights, max(_ENOUGH_POINTS, 2 * num_features))
+    used = _heaviest(weights, max(_MAX_POINTS, 2 * num_features))
     mean = weights @ points
-    centred = points - mean
-    covariance = (centred * weights[:, None]).T @ centred
+    centered = points - mean
+    covariance = (centered * weights[:, None]).T @ centered
     root = np.linalg.cholesky(covariance + np.diag(0.1 * np.diag(covariance) + 1e-300))
-    z = np.linalg.solve(root, centred[used].T).T
+    z = np.linalg.solve(root, centered[used].T).T
     slope, curvature = _regression(z, log_prob[used], weights[used] / weights[used].sum())
     values, vectors = np.linalg.eigh(curvature)
     values = np.clip(values, 0.3, 1e4)
     jump = vectors @ ((vectors.T @ slope) / values)
     jump *= min(1.0, 2 * np.sqrt(dimension) / max(float(np.linalg.norm(jump)), 1e-300))
     spread = root @ (vectors / np.sqrt(values))
-    return Gaussian(mean + root @ jump, cov=_WIDER * spread @ spread.T)
+    return Gaussian(mean + root @ jump, cov=_INFLATION * spread @ spread.T)
 
 
 def _heaviest(weights: Array, most: int) -> IntegerArray:
@@ -67,7 +67,7 @@ def _regression(z: Array, log_prob: Array, weights: Array) -> tuple[Array, Array
     """Slope at the origin and negative curvature of the quadratic."""
     quadratic = _Quadratic(z, np.sqrt(weights))
     values = np.sqrt(weights) * (log_prob - weights @ log_prob)
-    solution = lsmr(quadratic.operator, quadratic.padded(values), atol=_PRECISION, btol=_PRECISION, maxiter=_MOST_STEPS)
+    solution = lsmr(quadratic.operator, quadratic.pad(values), atol=_TOLERANCE, btol=_TOLERANCE, maxiter=_MAX_STEPS)
     _, slope, products = quadratic.split(solution[0])
     return slope, -(products + products.T)
 
@@ -100,7 +100,7 @@ class _Quadratic:
         shape = (len(self.z) + len(self.ridge), len(self.ridge))
         return LinearOperator(shape, matvec=self._values, rmatvec=self._sums, dtype=np.float64)
 
-    def padded(self, values: Array) -> Array:
+    def pad(self, values: Array) -> Array:
         """What the ridge's rows should be is zero."""
         return np.concatenate([values, np.zeros(len(self.ridge))])
 

@@ -23,13 +23,13 @@ from steinbox.densities.fitting.triangular_map import fit_triangular_map
 from steinbox.densities.fitting.weighted_points import WeightedPoints
 from steinbox.maps.rotated import RotatedMap
 
-_NUM_STEPS = 2
-_ENOUGH = 2.0  # points for every product of two coordinates
-_FLAT = 1e-12  # a smaller eigenvalue of the correlations is rounding
-_EXPLAINED = 0.7  # of the variance may be left unexplained along the last axis
+_NUM_CORRECTIONS = 2  # Gauss-Newton steps
+_MIN_POINTS_PER_PRODUCT = 2.0  # of two coordinates
+_MIN_EIGENVALUE = 1e-12  # of the correlations: smaller ones are rounding
+_MAX_UNEXPLAINED = 0.7  # of the variance, along the last axis
 
 
-def fit_rotated_map(sample: WeightedPoints, *, pseudo: float = 0.5) -> RotatedMap | None:
+def fit_rotated_map(sample: WeightedPoints, *, pseudo_points: float = 0.5) -> RotatedMap | None:
     """The curved map along axes of its own; None if there are none that products explain, or too few points.
 
     Examples
@@ -38,34 +38,38 @@ def fit_rotated_map(sample: WeightedPoints, *, pseudo: float = 0.5) -> RotatedMa
     >>> from steinbox.targets import Banana
     >>> turn = np.array([[0.8, 0.6], [-0.6, 0.8]])
     >>> points = Banana().sample(1000, np.random.default_rng(0)) @ turn.T
-    >>> warp = fit_rotated_map(WeightedPoints(points, np.full(1000, 1e-3), 1000))
-    >>> u, log_det = warp.forward_and_log_det(points)  # the banana's widths are 2 and 1/2
-    >>> bool(warp.is_curved), np.allclose(np.cov(u.T), np.eye(2), atol=0.02), bool(abs(log_det.mean()) < 0.02)
+    >>> rotated = fit_rotated_map(WeightedPoints(points, np.full(1000, 1e-3), 1000))
+    >>> u, log_det = rotated.forward_and_log_det(points)  # the banana's widths are 2 and 1/2
+    >>> bool(rotated.is_curved), np.allclose(np.cov(u.T), np.eye(2), atol=0.02), bool(abs(log_det.mean()) < 0.02)
     (True, True, True)
     """
     dimension = sample.points.shape[1]
     num_products = dimension * (dimension + 1) // 2
-    if dimension == 1 or sample.size < _ENOUGH * num_products:
+    if dimension == 1 or sample.effective_sample_size < _MIN_POINTS_PER_PRODUCT * num_products:
         return None
     center = sample.weights @ sample.points
     centerd = sample.points - center
     covariance = np.cov(centerd.T, aweights=sample.weights, ddof=0)
     scales = np.maximum(np.sqrt(np.diag(covariance)), 1e-300)
-    if np.linalg.eigvalsh(covariance / np.outer(scales, scales))[0] < _FLAT:
+    if np.linalg.eigvalsh(covariance / np.outer(scales, scales))[0] < _MIN_EIGENVALUE:
         return None
     white = np.linalg.inv(np.linalg.cholesky(covariance)).T
-    variances, directions = _unexplained(centerd @ white, _products(centerd @ white), sample)
-    if variances[-1] > _EXPLAINED * (1 - num_products / sample.size):
+    variances, directions = _unexplained_variances(centerd @ white, _products(centerd @ white), sample)
+    if variances[-1] > _MAX_UNEXPLAINED * (1 - num_products / sample.effective_sample_size):
         return None
     num_explaining = 1 + int(np.argmax(np.log(variances[:-1] / np.maximum(variances[1:], 1e-12))))
     axes = white @ directions
-    for _ in range(_NUM_STEPS):
-        axes = _corrected(axes, white, centerd, num_explaining, sample)
-    turned = WeightedPoints(centerd @ axes, sample.weights, sample.size)
-    return RotatedMap(center, axes, fit_triangular_map(turned, curved=True, pseudo=pseudo, order=np.arange(dimension)))
+    for _ in range(_NUM_CORRECTIONS):
+        axes = _correct_axes(axes, white, centerd, num_explaining, sample)
+    along_axes = WeightedPoints(centerd @ axes, sample.weights, sample.effective_sample_size)
+    return RotatedMap(
+        center,
+        axes,
+        fit_triangular_map(along_axes, curved=True, pseudo_points=pseudo_points, order=np.arange(dimension)),
+    )
 
 
-def _corrected(axes: Array, white: Array, centerd: Array, num_explaining: int, sample: WeightedPoints) -> Array:
+def _correct_axes(axes: Array, white: Array, centerd: Array, num_explaining: int, sample: WeightedPoints) -> Array:
     """The axes after a Gauss-Newton step: those of s turned by E, then those of r found anew given products of s."""
     explaining, explained = axes[:, :num_explaining], axes[:, num_explaining:]
     s, r = centerd @ explaining, centerd @ explained
@@ -80,7 +84,7 @@ def _corrected(axes: Array, white: Array, centerd: Array, num_explaining: int, s
     wanted = crossed.transpose(2, 0, 1).reshape(-1, r.shape[1])
     turn = np.linalg.lstsq(2 * quadratics.reshape(-1, num_explaining), wanted, rcond=None)[0]
     explaining = explaining + explained @ turn.T
-    directions = _unexplained(centerd @ white, _products(centerd @ explaining), sample)[1]
+    directions = _unexplained_variances(centerd @ white, _products(centerd @ explaining), sample)[1]
     return np.column_stack([explaining, (white @ directions)[:, num_explaining:]])
 
 
@@ -95,11 +99,11 @@ def _slopes(features: Array, values: Array, sample: WeightedPoints) -> Array:
     scale = np.sqrt(sample.weights @ centerd**2) + 1e-12
     centerd /= scale
     weighted = (centerd * sample.weights[:, None]).T
-    moments = weighted @ centerd + 0.5 / sample.size * np.eye(len(weighted))
+    moments = weighted @ centerd + 0.5 / sample.effective_sample_size * np.eye(len(weighted))
     return np.asarray(np.linalg.solve(moments, weighted @ values) / scale[:, None])
 
 
-def _unexplained(z: Array, features: Array, sample: WeightedPoints) -> tuple[Array, Array]:
+def _unexplained_variances(z: Array, features: Array, sample: WeightedPoints) -> tuple[Array, Array]:
     """Variances of the coordinates that features leave unexplained along directions, the largest first."""
     residuals = z - (features - sample.weights @ features) @ _slopes(features, z, sample)
     variances, directions = np.linalg.eigh((residuals * sample.weights[:, None]).T @ residuals)

@@ -20,15 +20,15 @@ from steinbox.densities.gaussian_mixture import GaussianMixture
 from steinbox.numerics.weights import log_sum_exp
 
 _NUM_ITERATIONS = 10
-_RUNG = 1.5  # shell widths from one rung of the ladder to the next
-_MOST = 16  # rungs
-_RANGE = (0.02, 0.98)  # quantiles of the radii that the ladder reaches, and one rung beyond
-_USED = 0.01  # a share of all points; rungs beyond those that are used are left out, but one on either side
-_LEAST = 0.02  # of all draws for every rung that is kept: where the next points are looked for
+_RUNG_SPACING = 1.5  # shell widths from one rung of the ladder to the next
+_MAX_RUNGS = 16
+_RADIUS_QUANTILES = (0.02, 0.98)  # that the ladder reaches, and one rung beyond
+_MIN_SHARE_USED = 0.01  # of all points; rungs beyond those that are used are left out, but one on either side
+_MIN_SHARE_DRAWN = 0.02  # of all draws for every rung that is kept: where the next points are looked for
 
 
 def fit_shells(sample: WeightedPoints) -> GaussianMixture:
-    r"""The scale mixture with a diagonal D, by expectation-maximisation.
+    r"""The scale mixture with a diagonal D, by expectation-maximization.
 
     A point in the shells :math:`r_{ij}` counts :math:`\lambda_i = \sum_j r_{ij} / s_j^2` times for mean and variances:
     the farther out, the less.
@@ -53,11 +53,11 @@ def fit_shells(sample: WeightedPoints) -> GaussianMixture:
         counts = weights * (responsibilities / scales).sum(axis=1)
         mean = counts @ points / counts.sum()
         variances = counts @ (points - mean) ** 2 + 1e-300
-    widened = variances * (1 + (dimension + 1) / (sample.size + dimension))
-    used = np.flatnonzero(shares > _USED)
+    widened = variances * (1 + (dimension + 1) / (sample.effective_sample_size + dimension))
+    used = np.flatnonzero(shares > _MIN_SHARE_USED)
     kept = slice(max(used[0] - 1, 0), used[-1] + 2)
     components = [Gaussian(mean, std=np.sqrt(scale * widened)) for scale in scales[kept]]
-    return GaussianMixture(components, np.maximum(shares[kept], _LEAST))
+    return GaussianMixture(components, np.maximum(shares[kept], _MIN_SHARE_DRAWN))
 
 
 def _squared_radii(points: Array, mean: Array, variances: Array) -> Array:
@@ -66,9 +66,9 @@ def _squared_radii(points: Array, mean: Array, variances: Array) -> Array:
 
 def _ladder(squares: Array, weights: Array, dimension: int) -> Array:
     r"""The squares of the widths :math:`s_j`, in equal ratios."""
-    low, high = np.log(np.quantile(squares, _RANGE, weights=weights, method="inverted_cdf") + 1e-12)
-    step = 2 * _RUNG / np.sqrt(2 * dimension)
-    number = int(np.clip(np.ceil((high - low) / step) + 3, 4, _MOST))
+    low, high = np.log(np.quantile(squares, _RADIUS_QUANTILES, weights=weights, method="inverted_cdf") + 1e-12)
+    step = 2 * _RUNG_SPACING / np.sqrt(2 * dimension)
+    number = int(np.clip(np.ceil((high - low) / step) + 3, 4, _MAX_RUNGS))
     return np.exp(np.linspace(low - step, high + step, number))
 
 

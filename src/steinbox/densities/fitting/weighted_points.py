@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from steinbox.common.arrays import Array, IntegerArray
+from steinbox.maps.bijection import Bijection
 from steinbox.numerics.weights import systematic_resample
 
 
@@ -16,15 +17,20 @@ class WeightedPoints:
 
     points: Array
     weights: Array
-    size: float
+    effective_sample_size: float
 
     def part(self, rows: IntegerArray, share: float) -> WeightedPoints:
         """Some of the points, worth this share of all."""
-        return WeightedPoints(self.points[rows], self.weights[rows] / self.weights[rows].sum(), share * self.size)
+        weights = self.weights[rows] / self.weights[rows].sum()
+        return WeightedPoints(self.points[rows], weights, share * self.effective_sample_size)
+
+    def mapped(self, map_: Bijection) -> WeightedPoints:
+        """Their images, with the same weights."""
+        return replace(self, points=map_.forward(self.points))
 
     def at_most(self, num_points: int, rng: np.random.Generator) -> WeightedPoints:
         """Systematically resampled to so many, each once and with its count as weight."""
         if len(self.points) <= num_points:
             return self
         kept, counts = np.unique(systematic_resample(self.weights, num_points, rng), return_counts=True)
-        return WeightedPoints(self.points[kept], counts / counts.sum(), self.size)
+        return WeightedPoints(self.points[kept], counts / counts.sum(), self.effective_sample_size)

@@ -16,8 +16,8 @@ from dataclasses import replace
 import numpy as np
 
 from steinbox.common.arrays import IntegerArray
+from steinbox.densities.fitting.curved_mixtures import CurvedMixtures
 from steinbox.densities.fitting.family import Fitted
-from steinbox.densities.fitting.model_selection import choose
 from steinbox.densities.initial import Initial
 from steinbox.evaluation import Evaluation
 from steinbox.numerics.herding import select
@@ -89,7 +89,7 @@ def _weighed(
         if pool.effective_sample_size > wanted:
             return pool
         power = temper(pool.log_weights, max(100.0, 5.0 * dimension))
-        fitted = choose(weighted_sample(pool.points, pool.log_weights, power), rng, fitted)
+        fitted = CurvedMixtures().choose(weighted_sample(pool.points, pool.log_weights, power), rng, fitted)
     return None
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from steinbox.common.arrays import Array
 from steinbox.common.checks import require_count, require_noise, require_number
 from steinbox.densities.density import Density
-from steinbox.densities.fitting.model_selection import choose, refit
+from steinbox.densities.fitting.curved_mixtures import CurvedMixtures
 from steinbox.densities.fitting.quadratic import quadratic_proposal
 from steinbox.densities.fitting.weighted_points import WeightedPoints
 from steinbox.densities.gaussian_mixture import GaussianMixture
@@ -130,10 +130,10 @@ class AdaptiveImportanceSampling(Sampler[AdaptiveState]):
             return state
         points, log_prob = points[inside], log_prob[inside]
         equal = np.full(len(points), 1 / len(points))
-        density = choose(WeightedPoints(points, equal, len(points)), rng).density
+        density = CurvedMixtures().choose(WeightedPoints(points, equal, len(points)), rng).density
         log_weights = log_prob - density.log_prob(points)
         power = temper(floored(log_weights), min(max(50, 0.05 * len(points)), 0.5 * len(points)))
-        fitted = choose(weighted_sample(points, log_weights, power), rng)
+        fitted = CurvedMixtures().choose(weighted_sample(points, log_weights, power), rng)
         half = len(state.next.points) // 2
         draws = np.concatenate([state.next.points[half:], fitted.density.quasi_random(half, rng)])
         batch = Batch("earlier runs", draws, (None, fitted.density), (len(state.next.points) - half, half))
@@ -261,10 +261,12 @@ class AdaptiveImportanceSampling(Sampler[AdaptiveState]):
         """The state with a mixture fitted to the tempered weights, and draws of it."""
         log_weights = state.ledger.log_weights
         sample = weighted_sample(state.ledger.points, log_weights, state.tempering)
-        if state.fitted is None or state.tempering < 1 or sample.size > _GROWN * state.chosen_at:
-            state = replace(state, fitted=choose(sample, rng, state.fitted), chosen_at=sample.size)
+        if state.fitted is None or state.tempering < 1 or sample.effective_sample_size > _GROWN * state.chosen_at:
+            state = replace(
+                state, fitted=CurvedMixtures().choose(sample, rng, state.fitted), chosen_at=sample.effective_sample_size
+            )
         else:
-            state = replace(state, fitted=refit(sample, state.fitted, rng))
+            state = replace(state, fitted=CurvedMixtures().refit(sample, state.fitted, rng))
         proposals, decision = self._proposals(state)
         num_next = self._num_next(state, left)
         num_jumps = int(state.jump_share * num_next) if len(proposals) > 1 else 0

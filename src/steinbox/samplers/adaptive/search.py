@@ -13,8 +13,8 @@ import numpy as np
 
 from steinbox.common.arrays import Array, IntegerArray
 from steinbox.densities.density import MixtureDensity
+from steinbox.densities.fitting.curved_mixtures import CurvedMixtures
 from steinbox.densities.fitting.em import fit_mixture
-from steinbox.densities.fitting.model_selection import add_component
 from steinbox.densities.fitting.weighted_points import WeightedPoints
 from steinbox.densities.gaussian import Gaussian
 from steinbox.densities.gaussian_mixture import GaussianMixture
@@ -212,7 +212,7 @@ def _with_component(state: AdaptiveState, rows: IntegerArray, power: float, rng:
         raise ValueError("there is no mixture yet")
     weights = normalize(power * state.ledger.log_weights[rows])
     sample = WeightedPoints(state.ledger.points[rows], weights, effective_sample_size(weights))
-    fitted = add_component(state.fitted, sample, share(state.ledger, rows), rng)
+    fitted = CurvedMixtures().add_component(state.fitted, sample, share(state.ledger, rows), rng)
     search = replace(state.search, found_at=len(state.ledger))
     return replace(state, search=search, fitted=fitted, chosen_at=0.0)
 

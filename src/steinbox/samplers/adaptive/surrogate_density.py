@@ -82,11 +82,11 @@ def fit_regression(points: Array, log_prob: Array, mixture: Density) -> Regressi
     Examples
     --------
     >>> import numpy as np
-    >>> from steinbox.densities.fitting.model_selection import choose
+    >>> from steinbox.densities.fitting.curved_mixtures import CurvedMixtures
     >>> from steinbox.densities.fitting.weighted_points import WeightedPoints
     >>> rng = np.random.default_rng(0)
     >>> points = rng.standard_normal((100, 2))
-    >>> mixture = choose(WeightedPoints(points, np.full(100, 0.01), 100), rng).density
+    >>> mixture = CurvedMixtures().choose(WeightedPoints(points, np.full(100, 0.01), 100), rng).density
     >>> regression = fit_regression(points, np.cos(points).sum(axis=1), mixture)
     >>> mean, variance = regression.predict(np.array([[0.5, 0.5]]))
     >>> bool(abs(mean[0] - 2 * np.cos(0.5)) < 1e-3 and variance[0] < 1e-3)

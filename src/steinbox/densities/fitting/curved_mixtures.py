@@ -1,0 +1,259 @@
+"""The default's family: mixtures behind maps, straight or curved, with few components or many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from steinbox.common.arrays import Array
+from steinbox.common.checks import require_count
+from steinbox.densities.fitting.curves import CurvesDensity, fit_curves, min_points_per_curve
+from steinbox.densities.fitting.family import Fitted
+from steinbox.densities.fitting.rotated_map import fit_rotated_map
+from steinbox.densities.fitting.shapes import (
+    ONE_GAUSSIAN,
+    Clusters,
+    ClustersDensity,
+    Curved,
+    CurvedDensity,
+    Curves,
+    Map,
+    Rotated,
+    Shape,
+    Shells,
+    Straight,
+    fit_pullback,
+)
+from steinbox.densities.fitting.triangular_map import fit_triangular_map
+from steinbox.densities.fitting.weighted_points import WeightedPoints
+from steinbox.densities.gaussian_mixture import GaussianMixture
+from steinbox.densities.mixture import Mixture
+from steinbox.densities.pullback import Pullback
+from steinbox.maps.rotated import RotatedMap
+from steinbox.maps.triangular import TriangularMap
+
+_MAX_POINTS = 2000  # to fit to; more are resampled
+_HELD_OUT = 1 / 3  # of the points, to compare shapes by
+_MAX_CURVED_DIMENSION = 60  # there are as many products of coordinates to look at as the cube of it
+_MAX_ROTATED_DIMENSION = 20  # beyond, axes and curves of their own would take too many points, and too long
+_MIN_SHELLS_DIMENSION = 11  # below, shells are so thick that a few clusters reach all radii as well
+_MAX_CURVES = 8
+_NARROW_COVARIANCE = 0.2  # of a component's, where it is split into a wide and a narrow one
+
+
+@dataclass(frozen=True)
+class CurvedMixtures:
+    """Gaussian mixtures behind triangular maps (a :class:`~steinbox.densities.fitting.family.Family`).
+
+    What is fitted is straight or curved, along the given axes or others, and has one component or several, with
+    covariances of their own or one for all, or shells around one mean, or curves with maps of their own. The shape is
+    the one that predicts held-out points best. Each part can be switched off.
+
+    Parameters
+    ----------
+    max_components : int
+        Gaussians behind one map, at most.
+    curved : bool
+        Whether maps may be curved: bananas, funnels, hierarchical models. If not, the next two mean nothing.
+    rotated : bool
+        Whether curved maps may have axes of their own.
+    own_maps : bool
+        Whether every component may have a curved map of its own.
+    shells : bool
+        Whether heavy tails in many dimensions may have Gaussians of different widths around one mean.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from steinbox.targets import Banana
+    >>> points = Banana().sample(1000, np.random.default_rng(0))
+    >>> sample = WeightedPoints(points, np.full(1000, 1e-3), 1000)
+    >>> CurvedMixtures().choose(sample, np.random.default_rng(0)).density
+    <steinbox.Pullback: 1 component in 2 dimensions, curved>
+    >>> CurvedMixtures(max_components=4, curved=False).choose(sample, np.random.default_rng(0)).density
+    <steinbox.Pullback: 2 components in 2 dimensions>
+    """
+
+    max_components: int = 16
+    curved: bool = True
+    rotated: bool = True
+    own_maps: bool = True
+    shells: bool = True
+
+    def __post_init__(self) -> None:
+        require_count("max_components", self.max_components)
+
+    def choose(self, sample: WeightedPoints, rng: np.random.Generator, previous: Fitted | None = None) -> Fitted:
+        """Find the shape that predicts a held-out third best, and fit it to all.
+
+        The number of components is one, or half, as many or twice as many as before.
+        """
+        sample = sample.at_most(_MAX_POINTS, rng)
+        order = rng.permutation(len(sample.points))
+        num_held_out = len(order) // 3
+        test = sample.part(order[:num_held_out], _HELD_OUT)
+        training = sample.part(order[num_held_out:], 2 * _HELD_OUT)
+        before = None if previous is None else _as_candidate(previous)
+        candidates = [
+            _Candidate(Shape(map_kind, kind), fit_pullback(map_, training, rng, kind, start))
+            for map_kind, map_ in self._maps(training, test, rng)
+            for kind, start in self._kinds(training, before)
+        ]
+        best = max(candidates, key=lambda each: each.value(test))
+        best = max([best, *self._curves(training, best, before)], key=lambda each: each.value(test))
+        return _refit(sample, best, rng)
+
+    def refit(self, sample: WeightedPoints, previous: Fitted, rng: np.random.Generator) -> Fitted:
+        """Fit a mixture of the same shape to other points."""
+        return _refit(sample.at_most(_MAX_POINTS, rng), _as_candidate(previous), rng)
+
+    def add_component(self, previous: Fitted, sample: WeightedPoints, share: float, rng: np.random.Generator) -> Fitted:
+        """Add a component, fitted to this sample, that has this share of the mass."""
+        before, share = _as_candidate(previous), float(np.clip(share, 1e-6, 1 - 1e-6))
+        density = before.density
+        weights = np.append((1 - share) * _inner_weights(density), share)
+        if isinstance(density, Mixture):
+            added = fit_pullback(fit_triangular_map(sample, curved=False), sample, rng)
+            densities = [*density.densities, added]
+            return Fitted(replace(before.shape, kind=Curves(len(densities))), Mixture(densities, weights))
+        one = fit_pullback(density.map, sample, rng).density
+        means = np.concatenate([density.density.means, one.means])
+        covs = np.concatenate([density.density.covs, one.covs])
+        shape = replace(before.shape, kind=Clusters(len(means), tied=False))
+        return Fitted(shape, Pullback(density.map, GaussianMixture.from_arrays(weights, means, covs)))
+
+    # -- candidates ----------------------------------------------------------------------------------------------------
+
+    def _maps(
+        self, training: WeightedPoints, test: WeightedPoints, rng: np.random.Generator
+    ) -> Iterator[tuple[Map, TriangularMap | RotatedMap]]:
+        """A straight map and a curved one, each that of several which predicts best with one Gaussian behind it.
+
+        Straight maps' slopes are shrunk to zero a little or much, curved ones are along the given axes or others.
+        """
+
+        def best(maps: list[tuple[Map, TriangularMap | RotatedMap]]) -> tuple[Map, TriangularMap | RotatedMap]:
+            return max(maps, key=lambda each: _mean_log_prob(fit_pullback(each[1], training, rng), test))
+
+        dimension = training.points.shape[1]
+        straight = best([(each, each.fit(training)) for each in (Straight(0.5), Straight(0.5 * dimension))])
+        yield straight
+        pseudo_points = straight[0].pseudo_points
+        curved: list[tuple[Map, TriangularMap | RotatedMap]] = []
+        if self.curved and dimension <= _MAX_CURVED_DIMENSION:
+            curved.append((Curved(pseudo_points), Curved(pseudo_points).fit(training)))
+        if self.curved and self.rotated and dimension <= _MAX_ROTATED_DIMENSION:
+            rotated = fit_rotated_map(training, pseudo_points=pseudo_points)
+            curved += [] if rotated is None else [(Rotated(pseudo_points), rotated)]
+        curved = [each for each in curved if each[1].is_curved]
+        if curved:
+            yield best(curved)
+
+    def _kinds(
+        self, sample: WeightedPoints, before: _Candidate | None
+    ) -> Iterator[tuple[Clusters | Shells, Array | None]]:
+        """Mixtures, and the responsibilities to start from; only what so few points can tell apart."""
+        dimension = sample.points.shape[1]
+        clusters = None if before is None else before.as_clusters()
+        now = 1 if clusters is None else clusters.num_components
+        yield ONE_GAUSSIAN, None
+        if self.shells and dimension >= _MIN_SHELLS_DIMENSION:
+            yield Shells(), None
+        for number in sorted({max(1, now // 2), now, 2 * now} - {1}):
+            for tied in (False, True):
+                points_needed = (0.5 if tied else 1.0) * dimension + 3  # by each component
+                if sample.effective_sample_size / number < points_needed or number > self.max_components:
+                    continue
+                kind = Clusters(number, tied)
+                yield kind, None
+                if clusters is not None and not tied and number == now:
+                    yield kind, clusters.responsibilities(sample.points)
+                if clusters is not None and not tied and number == 2 * now:
+                    yield kind, _responsibilities_of_twins(clusters, sample.points)
+
+    def _curves(self, sample: WeightedPoints, best: _Candidate, before: _Candidate | None) -> Iterator[_Candidate]:
+        """Two curves, or as many as there were before, or twice as many; only what so few points can tell apart.
+
+        Where one component behind one map, or shells, do better than several, curves of their own would not help.
+        """
+        dimension, rng = sample.points.shape[1], np.random.default_rng(0)
+        starts: list[tuple[int, CurvedDensity | None]] = []
+        if isinstance(best.shape.kind, Clusters) and best.shape.kind.num_components > 1:
+            starts.append((2, None))
+        if before is not None and before.density.num_components > 1:
+            number, kind = before.density.num_components, before.shape.kind
+            starts += [] if isinstance(kind, Shells) else [(number, before.density)]
+            starts += [(2 * number, None)] if isinstance(kind, Curves) else []
+        for number, start in starts if self.curved and self.own_maps else []:
+            enough = sample.effective_sample_size >= 2 * number * min_points_per_curve(dimension)
+            if enough and number <= _MAX_CURVES and 1 < dimension <= _MAX_ROTATED_DIMENSION:
+                candidate = _fit_curves(number, sample, best.shape.map.pseudo_points, start, rng)
+                if candidate.density.is_curved and candidate.density.num_components > 1:
+                    yield candidate
+
+
+@dataclass(frozen=True, eq=False)
+class _Candidate:
+    """A shape and its density; what :class:`Fitted` holds, with the family's own types."""
+
+    shape: Shape
+    density: CurvedDensity
+
+    def value(self, test: WeightedPoints) -> float:
+        """How well it predicts, in nats per point."""
+        return _mean_log_prob(self.density, test) - self.shape.kind.penalty
+
+    def as_clusters(self) -> ClustersDensity | None:
+        """The density, if its components may be doubled, with one Gaussian in place of all shells; None for curves."""
+        if isinstance(self.density, Mixture):
+            return None
+        if not isinstance(self.shape.kind, Shells):
+            return self.density
+        shells = self.density.density
+        return Pullback(self.density.map, GaussianMixture.from_arrays(np.ones(1), shells.mean[None], shells.cov[None]))
+
+
+def _as_candidate(fitted: Fitted) -> _Candidate:
+    if not isinstance(fitted.shape, Shape) or not isinstance(fitted.density, Pullback | Mixture):
+        raise TypeError(f"expected a density that CurvedMixtures fitted, got {fitted!r}")
+    return _Candidate(fitted.shape, fitted.density)
+
+
+def _refit(sample: WeightedPoints, previous: _Candidate, rng: np.random.Generator) -> Fitted:
+    shape = previous.shape
+    if isinstance(shape.kind, Curves):
+        number, pseudo_points = shape.kind.num_components, shape.map.pseudo_points
+        curves = _fit_curves(number, sample, pseudo_points, previous.density, rng)
+        return Fitted(curves.shape, curves.density)
+    start = previous.density.responsibilities(sample.points)
+    return Fitted(shape, fit_pullback(shape.map.fit(sample), sample, rng, shape.kind, start))
+
+
+def _fit_curves(
+    number: int, sample: WeightedPoints, pseudo_points: float, start: CurvedDensity | None, rng: np.random.Generator
+) -> _Candidate:
+    """At most so many Gaussians behind curved maps of their own, fitted from another density's responsibilities."""
+    responsibilities = None if start is None else start.responsibilities(sample.points)
+    density: CurvesDensity = fit_curves(sample, number, rng, pseudo_points=pseudo_points, start=responsibilities)
+    return _Candidate(Shape(Curved(pseudo_points), Curves(density.num_components)), density)
+
+
+def _mean_log_prob(density: CurvedDensity, test: WeightedPoints) -> float:
+    return float(test.weights @ density.log_prob(test.points))
+
+
+def _inner_weights(density: CurvedDensity) -> Array:
+    return density.weights if isinstance(density, Mixture) else density.density.weights
+
+
+def _responsibilities_of_twins(clusters: ClustersDensity, points: Array) -> Array:
+    """Responsibilities when every component is there twice, once much narrower."""
+    mixture = clusters.density
+    twins = GaussianMixture.from_arrays(
+        np.tile(mixture.weights, 2),
+        np.tile(mixture.means, (2, 1)),
+        np.concatenate([mixture.covs, _NARROW_COVARIANCE * mixture.covs]),
+    )
+    return twins.responsibilities(clusters.map.forward(points))
