@@ -196,7 +196,7 @@ def test_whatever_a_vectorised_function_returns_is_judged(returned):
 def test_the_budget_is_a_limit():
     calls = evaluator(lambda x: 0.0, max_evals=5)
     calls(POINTS)
-    with pytest.raises(ValueError, match="4 evaluations asked for, 1 left of 5"):
+    with pytest.raises(ValueError, match="at most the 1 evaluations left, got 4 points"):
         calls(POINTS)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 class Discrepancy(float):
-    """A float, with the effective sample size behind it and warnings.
+    """A float with its effective sample size and warnings.
 
     Attributes
     ----------

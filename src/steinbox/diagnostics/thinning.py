@@ -43,9 +43,7 @@ def thin(
     num_points : int
         The m, at most n.
     surrogate : optional
-        As for :func:`gf_ksd`, but if not given, an interpolant of all values,
-        :class:`~steinbox.surrogates.PassThrough`. One of your own should follow the target closely: a point where
-        :math:`\rho/p` is near zero costs nothing, and would be chosen first.
+        As for :func:`black_box_weights`.
     score, kernel, bandwidth, coordinates
         As for :func:`goodness_of_fit`.
 

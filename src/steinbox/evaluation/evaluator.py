@@ -135,7 +135,7 @@ class Evaluator:
     def __call__(self, points: Array) -> Evaluation:
         """Evaluate every row of ``points``, which are free where the user's parameters are bounded."""
         if len(points) > self.num_remaining:
-            raise ValueError(f"{len(points)} evaluations asked for, {self.num_remaining} left of {self.max_evals}")
+            raise ValueError(f"expected at most the {self.num_remaining} evaluations left, got {len(points)} points")
         batch = _Batch(self._transform.forward(points), first_number=self.num_evals)
         try:
             with closing(self._dispatch(batch.block)) as blocks:

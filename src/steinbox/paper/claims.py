@@ -40,7 +40,7 @@ class Claim:
 
     @property
     def verdict(self) -> str:
-        """In words: it holds, holds only under some settings, or does not hold."""
+        """Whether it holds, holds only under some settings, or does not hold."""
         if not self.findings:
             return "not measured"
         holding = [f"{finding.setting}{finding.caveat}" for finding in self.findings if finding.holds]

@@ -29,7 +29,7 @@ _OPTIMAL_STEP = 2.38  # over the root of the dimension (Roberts, Gelman & Gilks,
 class MixedProposal:
     """A random walk and, every other step, independent draws of a mixture; both leave the target invariant.
 
-    The mixture was fitted by another run; where it is wrong its draws are rejected, and the random walk goes on.
+    The mixture was fitted by another run; where it is wrong its draws are rejected, and only the random walk moves.
     """
 
     mixture: Initial

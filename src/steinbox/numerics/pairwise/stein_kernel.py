@@ -47,12 +47,12 @@ class SteinKernel:
 
     def block(self, rows: slice, columns: slice) -> Array:
         """The entries of H at these rows and columns."""
-        block = self._unweighted(rows, columns)
+        block = self._unweighted_block(rows, columns)
         block *= self.weights[rows, None]
         block *= self.weights[columns]
         return block
 
-    def _unweighted(self, rows: slice, columns: slice) -> Array:
+    def _unweighted_block(self, rows: slice, columns: slice) -> Array:
         u = self._distance_left[rows] @ self._distance_right[columns].T
         np.maximum(u, 0.0, out=u)
         block = np.asarray(self._cross_left[rows] @ self._cross_right[columns].T)
@@ -86,6 +86,6 @@ class SteinKernel:
         for number, rows in enumerate(tiles):
             left = self.weights[rows, None] * vectors[rows]
             for columns in tiles[number:]:
-                product = self._unweighted(rows, columns) @ (self.weights[columns, None] * vectors[columns])
+                product = self._unweighted_block(rows, columns) @ (self.weights[columns, None] * vectors[columns])
                 forms += (1 if rows == columns else 2) * np.einsum("ib,ib->b", left, product)
         return forms

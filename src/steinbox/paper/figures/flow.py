@@ -23,7 +23,7 @@ START = Gaussian(np.zeros(2), std=3.0)
 
 
 def plot_flow(table: Table) -> Figure:
-    """Particle clouds of three surrogates on their way; run anew, it takes seconds."""
+    """Particles of three surrogates at several steps; it is run again each time, which takes seconds."""
     from matplotlib.figure import Figure
 
     from steinbox.sample import sample

@@ -1,0 +1,134 @@
+"""The claims of Section 5.1 about Figure 1."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from steinbox.paper.claims import Claim, Finding, below, log10, not_above, plus_minus
+from steinbox.paper.figures.drawing import EXACT, GF_SVGD, IMPORTANCE, SVGD
+from steinbox.paper.figures.gaussian_rows import (
+    BEST_RATIO,
+    FARTHEST,
+    FLAT,
+    RULES,
+    final_values,
+    hybrid_ratios,
+    list_distances,
+    list_ratios,
+    surrogate_setting,
+)
+from steinbox.paper.table import Seeds, Table
+
+
+def claims(table: Table) -> list[Claim]:
+    """Section 5.1, sentence by sentence."""
+    get = partial(final_values, table)
+
+    def mmd(method: str, setting: str) -> Seeds:
+        return log10(get(method, setting, "mmd2"))
+
+    def mean_mse(method: str, setting: str) -> Seeds:
+        return log10(get(method, setting, "mean_mse"))
+
+    exact, flat = mmd(EXACT, ""), f"paper {FLAT}"
+    best = {rule: mmd(GF_SVGD, f"{rule} {surrogate_setting(FARTHEST, BEST_RATIO)}") for rule in RULES}
+    matched = mmd(GF_SVGD, f"paper {surrogate_setting(0, BEST_RATIO)}")
+    one = dict.fromkeys(exact, 1.0)
+    return [
+        Claim(
+            "the best σρ is near 3σ (log10 ratio 0.5), in MMD",
+            "Fig. 1(a)",
+            tuple(_best_ratio_finding(table, distance) for distance in list_distances(table)),
+        ),
+        Claim(
+            "matching means are better",
+            "Fig. 1(a)",
+            (below("‖μρ−μ‖² = 0 against 8, σρ = 3σ", matched, best["paper"]),),
+        ),
+        Claim(
+            "ρ = 1 does reasonably well in MMD and for the mean: no worse than exact Monte Carlo",
+            "Fig. 1(a, b)",
+            (
+                not_above("log10 MMD²", mmd(GF_SVGD, flat), exact),
+                not_above(
+                    "log10 MSE of the mean", log10(get(GF_SVGD, flat, "mean_mse")), log10(get(EXACT, "", "mean_mse"))
+                ),
+            ),
+        ),
+        Claim(
+            "ρ = 1 over-estimates the variance",
+            "Fig. 1(c)",
+            (below("1 against estimated / exact variance", one, get(GF_SVGD, flat, "variance_ratio")),),
+        ),
+        Claim(
+            "SVGD under-estimates the variance",
+            "Section 5.1",
+            tuple(below(f"bandwidth rule: {rule}", get(SVGD, rule, "variance_ratio"), one) for rule in RULES),
+        ),
+        Claim(
+            "GF-SVGD is better than importance sampling for every ρ",
+            "Fig. 1(d)",
+            tuple(_importance_sampling_finding(table, distance) for distance in list_distances(table)),
+        ),
+        Claim(
+            "at the best σρ, GF-SVGD is better than exact Monte Carlo",
+            "Fig. 1(d)",
+            tuple(below(f"bandwidth rule: {rule}", best[rule], exact) for rule in RULES),
+        ),
+        Claim(
+            "at the best σρ, GF-SVGD is better than SVGD",
+            "Fig. 1(d)",
+            tuple(below(f"bandwidth rule: {rule}", best[rule], mmd(SVGD, rule)) for rule in RULES),
+        ),
+        Claim("a hybrid of SVGD and ρ = 1 has a more calibrated variance", "Section 5.1", (_hybrid_finding(table),)),
+    ]
+
+
+def _best_ratio_finding(table: Table, distance: float) -> Finding:
+    """Where the mean of log10 MMD² has its minimum: one step of the grid from 0.5 is near."""
+    settings = {ratio: f"paper {surrogate_setting(distance, ratio)}" for ratio in list_ratios(table)}
+    means = {
+        ratio: np.mean(list(log10(final_values(table, GF_SVGD, setting, "mmd2")).values()))
+        for ratio, setting in settings.items()
+    }
+    lowest = min(means, key=lambda ratio: means[ratio])
+    return Finding(
+        f"‖μρ−μ‖² = {distance:g}",
+        f"lowest at {lowest:g} ({means[lowest]:.2f}; at 0: {means[0.0]:.2f})",
+        bool(abs(lowest - BEST_RATIO) <= 0.25),
+        is_one_seed=_is_one_seed(table),
+    )
+
+
+def _importance_sampling_finding(table: Table, distance: float) -> Finding:
+    """Every surrogate at this distance that can be a proposal."""
+    findings = [
+        below(
+            f"{ratio:g}",
+            log10(final_values(table, GF_SVGD, f"paper {surrogate_setting(distance, ratio)}", "mmd2")),
+            log10(final_values(table, IMPORTANCE, surrogate_setting(distance, ratio), "mmd2")),
+        )
+        for ratio in list_ratios(table)
+        if np.isfinite(ratio)
+    ]
+    lost = [f"; not at log10 σρ/σ = {finding.setting}: {finding.measured}" for finding in findings if not finding.holds]
+    measured = f"better for {len(findings) - len(lost)} of {len(findings)} surrogates{''.join(lost)}"
+    return Finding(f"‖μρ−μ‖² = {distance:g}", measured, not lost, is_one_seed=_is_one_seed(table))
+
+
+def _hybrid_finding(table: Table) -> Finding:
+    """The share whose mean variance is closest to the truth, against SVGD."""
+    shares, ratios = hybrid_ratios(table)
+    inner = range(1, len(shares) - 1)
+    best = min(inner, key=lambda k: abs(ratios[k].mean() - 1))
+    text = f"λ = {shares[best]:g}: {ratios[best].mean():.2f} ± {ratios[best].std():.2f}"
+    svgd = plus_minus(final_values(table, SVGD, "paper", "variance_ratio"))
+    measured = f"estimated / exact variance: {text}, λ = 0: {svgd}, λ = 1: {ratios[-1].mean():.2f}"
+    is_closer = bool(abs(ratios[best].mean() - 1) < abs(ratios[0].mean() - 1))
+    return Finding("paper's bandwidth", measured, is_closer, is_one_seed=_is_one_seed(table))
+
+
+def _is_one_seed(table: Table) -> bool:
+    return len({row.seed for row in table}) == 1
