@@ -86,7 +86,7 @@ CASES: dict[tuple[str, str], Draw] = {
     ("25-D mixture", "mean + 0.3 sd"): shifted(HIGH, 0.3),
     ("25-D mixture", "variance × 1.5"): scaled(HIGH, 1.5),
 }
-JUDGES = {
+SURROGATES = {
     "leave-one-out (default)": None,
     "interpolant of all points": Interpolant(),
     "fitted Gaussian": FittedGaussian(inflation=1.0),
@@ -100,7 +100,7 @@ def one_repetition(case: tuple[str, str], seed: int) -> list[tuple[float, float]
     x = CASES[case](NUM_POINTS, rng)
     log_prob = target.log_prob(x)
     by_score = [{"score": target.score}, {"score": target.score, "kernel": sb.kernels.IMQ()}]
-    ways = [*by_score, *({"surrogate": judge} for judge in JUDGES.values())]
+    ways = [*by_score, *({"surrogate": surrogate} for surrogate in SURROGATES.values())]
     tests = [sb.goodness_of_fit(x, log_prob, num_bootstrap=500, rng=seed, **way) for way in ways]
     return [(test.p_value, test.effective_sample_size) for test in tests]
 
@@ -119,7 +119,7 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=300, help="of the exact rows; the others take a third")
     parser.add_argument("--output", type=Path, default=RESULTS)
     arguments = parser.parse_args()
-    header = ["target", "sample", "repetitions", "score", "score, IMQ kernel", *JUDGES, "effective size, default"]
+    header = ["target", "sample", "repetitions", "score", "score, IMQ kernel", *SURROGATES, "effective size, default"]
     lines = [
         f"`python benchmarks/fit_test.py --repetitions {arguments.repetitions}`, {date.today()}; "
         f"Python {platform.python_version()}, NumPy {np.__version__}. Shares of rejections at level {LEVEL}, "

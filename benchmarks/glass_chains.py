@@ -7,7 +7,7 @@ one step of one chain: KHMC's leapfrog steps cost none.
 Effective sample sizes are those of the mean, from split chains with Geyer's truncation (Vehtari et al., 2021), per
 1,000 evaluations after the first half. "min" and "median" are over the nine coordinates of each chain by itself, then
 mean ± sd over the chains; a chain that never leaves a corner looks good there. "all chains" is the smallest over the
-coordinates when the chains are judged together, which sees that. R-hat is the largest over the coordinates.
+coordinates when the chains are taken together, which sees that. R-hat is the largest over the coordinates.
 
 Run ``STEINBOX_DATA=folder python benchmarks/glass_chains.py`` with Glass in the folder; on two cores it takes two
 minutes per method.

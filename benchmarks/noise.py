@@ -1,8 +1,8 @@
 r"""What smoothing is worth when log p is an estimate: MMD to exact draws with noise that is declared and that is not.
 
-Normal noise is added to every value of log p; 100 particles, 10,000 evaluations. "not told" is
-``AnnealedGFSVGD``, which takes the values as they are; "told" has ``noise=`` its standard deviation; "estimated" has
-``noise=True``.
+Normal noise is added to every value of log p; 100 particles, 10,000 evaluations. ``AnnealedGFSVGD``
+without ``noise=`` takes the values as they are; ``noise=sd`` is the standard deviation of the noise, and
+``noise=True`` estimates it.
 
 Run ``python benchmarks/noise.py``.
 """
@@ -58,7 +58,7 @@ def main() -> None:
     lines = [
         f"`python benchmarks/noise.py --seeds {arguments.seeds}`, {date.today()}; Python {platform.python_version()}, "
         f"NumPy {np.__version__}. MMD, mean ± sd over seeds; 100 exact draws have about 0.075.\n",
-        "| problem | sd of log p | not told | told | estimated |",
+        "| problem | sd of log p | without `noise=` | `noise=sd` | `noise=True` |",
         "|---|---|---|---|---|",
     ]
     print("\n".join(lines), flush=True)

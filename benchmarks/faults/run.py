@@ -9,8 +9,8 @@ the nested samplers draw their own first points, and steinbox too, bad ones amon
 Every case is a process of its own with a time limit. The cells:
 
 - "ok, mean .03 sd .02 (4 s)": the run came to its end; the largest error of a coordinate's mean, and of its standard
-  deviation (which is 1); the seconds it took. "told" or "not told": whether the number of points that failed is in what
-  the library returned or printed. −inf is an answer and no failure, and so is one that comes after a hang.
+  deviation (which is 1); the seconds it took. "reported" or "not reported": whether the number of points that failed
+  is in what the library returned or printed. −inf is an answer and no failure, and so is one that comes after a hang.
 - "wrong: …": the same, with an error above 0.25; the clean runs are far below.
 - "lost: ValueError": the run ended with this exception, and no sample (``SolverError`` is log_prob's own).
 - "hangs": no end within the time limit.
@@ -76,7 +76,7 @@ class Case:
         return len(set(self.injected))
 
     @property
-    def was_told(self) -> bool:
+    def is_reported(self) -> bool:
         """Whether the number of failures is in the result, or in what was printed."""
         number = re.search(rf"(?<![\d.,]){self.num_points}(?![\d.,])", self.output)
         return number is not None if self.failures is None else sum(self.failures.values()) == self.num_points
@@ -89,7 +89,7 @@ class Case:
         errors = f"mean {_short(self.mean_error)} sd {_short(self.sd_error)} ({self.seconds:.0f} s)"
         is_right = max(self.mean_error, self.sd_error) <= WRONG  # NaN is not
         failed = self.kind in REPORTED_AS and not (self.kind == "hang" and self.failures is None)
-        word = (", told" if self.was_told else ", not told") if failed else ""
+        word = (", reported" if self.is_reported else ", not reported") if failed else ""
         return f"{'ok,' if is_right else 'wrong:'} {errors}{word}"
 
 

@@ -1,5 +1,6 @@
 """What a result says about itself."""
 
+import inspect
 from dataclasses import replace
 
 import numpy as np
@@ -80,3 +81,23 @@ def test_it_speaks_of_particles(result, rng):
     )
     with pytest.raises(ValueError, match="at least 3 different particles of positive weight to diagnose, got 1"):
         with_particles(result, np.ones((20, 2))).diagnostics()
+
+
+@pytest.mark.parametrize(
+    "tool", [sb.mmd, sb.ksd, sb.gf_ksd, sb.goodness_of_fit, sb.black_box_weights, sb.thin, sb.select]
+)
+def test_one_name_for_one_thing_and_options_by_keyword(tool):
+    parameters = inspect.signature(tool).parameters
+    assert next(iter(parameters)) == "points"
+    assert not {"x", "y", "log_target", "seed"} & set(parameters)
+    options = {"surrogate", "weights", "rng", "kernel", "bandwidth", "coordinates"} - (
+        {"weights"} if tool is sb.select else set()
+    )
+    assert all(parameters[name].kind is inspect.Parameter.KEYWORD_ONLY for name in options & set(parameters))
+
+
+@pytest.mark.parametrize("rng", [0, np.random.default_rng(0), None])
+def test_randomness_comes_from_a_number_a_generator_or_nowhere(rng):
+    points = np.random.default_rng(1).standard_normal((50, 2))
+    assert 0 < sb.goodness_of_fit(points, -0.5 * (points**2).sum(axis=1), num_bootstrap=20, rng=rng).p_value <= 1
+    assert len(sb.select(points, np.ones(50), 5, rng=rng)) == 5

@@ -1,4 +1,4 @@
-"""The evaluator: it counts, judges, and isolates what goes wrong to the point where it went wrong."""
+"""The evaluator: it counts and checks evaluations, and a fault fails only its own point."""
 
 import numpy as np
 import pytest
@@ -163,7 +163,7 @@ ANYTHING = st.one_of(
 @pytest.mark.parametrize("vectorized", [False, True])
 @given(returned=st.lists(ANYTHING, min_size=4, max_size=4))
 def test_whatever_is_returned_is_a_value_or_a_failure(returned, vectorized):
-    """Of four calls the first is right, so that nothing is hopeless."""
+    """Of four calls the first is right, so that the run is not stopped."""
     values = iter([0.0, *returned])
 
     def log_prob(x):

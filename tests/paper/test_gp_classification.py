@@ -161,10 +161,10 @@ def test_it_survives_the_whole_prior(approximation, rng):
 
 
 def test_where_no_approximation_is_found_the_density_is_zero_and_it_is_counted(problem):
-    def hopeless(covariance, labels):
+    def failing(covariance, labels):
         raise ApproximationError("no")
 
-    target = sb.paper.targets.GPClassification(problem.features, problem.labels, approximation=hopeless)
+    target = sb.paper.targets.GPClassification(problem.features, problem.labels, approximation=failing)
     assert np.all(target.log_prob(np.zeros((3, 3))) == -np.inf)
     assert target.num_failures == 3
     impatient = sb.paper.targets.ExpectationPropagation(num_sweeps=1, tolerance=1e-9)
