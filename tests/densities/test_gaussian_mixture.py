@@ -69,3 +69,10 @@ def test_nonsense_is_refused():
         sb.GaussianMixture.from_arrays(np.ones(1), np.full((1, 2), np.nan), np.eye(2)[None])
     with pytest.raises(ValueError, match="2 positive weights"):
         sb.GaussianMixture.from_arrays(np.ones(1), np.zeros((2, 1)), np.ones((2, 1, 1)))
+
+
+def test_mixture_refuses_nonsense_in_words():
+    with pytest.raises(ValueError, match="same dimension"):
+        sb.GaussianMixture([sb.Gaussian(0, std=1), sb.Gaussian([0, 0], std=1)])
+    with pytest.raises(ValueError, match="1 positive weights"):
+        sb.GaussianMixture([sb.Gaussian(0, std=1)], weights=[-1])

@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 from scipy.special import logsumexp
 
-from steinbox.common.arrays import Array
+from steinbox.common.arrays import Array, RNGLike
 from steinbox.densities.initial import Initial
 from steinbox.maps.bounds import Between, Bounds, Periodic
 
@@ -30,8 +30,9 @@ class FreeInitial:
         """The number of free parameters."""
         return self.bounds.num_free
 
-    def sample(self, num_points: int, rng: np.random.Generator) -> Array:
+    def sample(self, num_points: int, rng: RNGLike = None) -> Array:
         """Draws inside the bounds; others are drawn anew."""
+        rng = np.random.default_rng(rng)
         found: list[Array] = []
         for _ in range(_MAX_ROUNDS):
             draws = self.initial.sample(num_points, rng)
@@ -43,24 +44,24 @@ class FreeInitial:
             "choose an `initial` that overlaps them more"
         )
 
-    def log_prob(self, x: Array) -> Array:
-        log_terms = np.array([self.initial.log_prob(turned) for turned in self._turns(self.bounds.forward(x))])
-        return np.asarray(logsumexp(log_terms, axis=0) + self.bounds.log_det(x) - self._log_share_inside)
+    def log_prob(self, points: Array) -> Array:
+        log_terms = np.array([self.initial.log_prob(turned) for turned in self._turns(self.bounds.forward(points))])
+        return np.asarray(logsumexp(log_terms, axis=0) + self.bounds.log_det(points) - self._log_share_inside)
 
-    def score(self, x: Array) -> Array:
-        turns = self._turns(self.bounds.forward(x))
+    def score(self, points: Array) -> Array:
+        turns = self._turns(self.bounds.forward(points))
         log_terms = np.array([self.initial.log_prob(turned) for turned in turns])
         scores = np.array([self.initial.score(turned) for turned in turns])
         shares = np.exp(log_terms - logsumexp(log_terms, axis=0))
-        return self.bounds.pull_back_score(x, np.einsum("kn,knd->nd", shares, scores))
+        return self.bounds.pull_back_score(points, np.einsum("kn,knd->nd", shares, scores))
 
-    def _turns(self, x: Array) -> list[Array]:
+    def _turns(self, points: Array) -> list[Array]:
         """The points with angles as near as can be to the middle of the distribution, and a turn further and back."""
         widths = [each.high - each.low if isinstance(each, Periodic) else 0.0 for each in self.bounds.parameters]
         angles = [k for k, width in enumerate(widths) if width]
-        near = x.copy()
+        near = points.copy()
         for k in angles:
-            near[:, k] += widths[k] * np.round((self._middle[k] - x[:, k]) / widths[k])
+            near[:, k] += widths[k] * np.round((self._middle[k] - points[:, k]) / widths[k])
         turned = angles[:_MAX_WRAPPED]
         turns = np.zeros((3 ** len(turned), len(widths)))
         turns[:, turned] = np.array(list(product((-1, 0, 1), repeat=len(turned)))).reshape(len(turns), -1)
@@ -88,17 +89,18 @@ class Uniform:
         """The number of parameters."""
         return len(self.bounds.parameters)
 
-    def sample(self, num_points: int, rng: np.random.Generator) -> Array:
+    def sample(self, num_points: int, rng: RNGLike = None) -> Array:
+        rng = np.random.default_rng(rng)
         low, high = self._ends
         return rng.uniform(low, high, size=(num_points, self.dimension))
 
-    def log_prob(self, x: Array) -> Array:
+    def log_prob(self, points: Array) -> Array:
         low, high = self._ends
-        inside = ((x >= low) & (x <= high)).all(axis=1)
+        inside = ((points >= low) & (points <= high)).all(axis=1)
         return np.where(inside, -np.log(high - low).sum(), -np.inf)
 
-    def score(self, x: Array) -> Array:
-        return np.zeros_like(x)
+    def score(self, points: Array) -> Array:
+        return np.zeros_like(points)
 
     @property
     def _ends(self) -> tuple[Array, Array]:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import solve_triangular
 
-from steinbox.common.arrays import Array
+from steinbox.common.arrays import Array, RNGLike
 from steinbox.common.serialization import serializable
 from steinbox.numerics.quasi_random import quasi_random_normal
 
@@ -98,22 +98,24 @@ class Gaussian:
         """The number of coordinates d."""
         return len(self.mean)
 
-    def log_prob(self, x: Array) -> Array:
-        """Normalized log-density at the rows of ``x``."""
-        standard = self._standardize(x)
+    def log_prob(self, points: Array) -> Array:
+        """Normalized log-density at the rows of ``points``."""
+        standard = self._standardize(points)
         log_determinant = np.log(np.diag(self.root)).sum()
         return np.asarray(-0.5 * (standard**2).sum(axis=1) - log_determinant - 0.5 * self.dimension * np.log(2 * np.pi))
 
-    def score(self, x: Array) -> Array:
-        r"""The gradient :math:`-\Sigma^{-1}(x - \mu)` of the log-density at the rows of ``x``."""
-        return np.asarray(-(self._standardize(x) @ self.inverse_root))
+    def score(self, points: Array) -> Array:
+        r"""The gradient :math:`-\Sigma^{-1}(x - \mu)` of the log-density at the rows of ``points``."""
+        return np.asarray(-(self._standardize(points) @ self.inverse_root))
 
-    def sample(self, num_points: int, rng: np.random.Generator) -> Array:
+    def sample(self, num_points: int, rng: RNGLike = None) -> Array:
         """Independent draws, (num_points, d)."""
+        rng = np.random.default_rng(rng)
         return np.asarray(self.mean + rng.standard_normal((num_points, self.dimension)) @ self.root.T)
 
-    def quasi_random(self, num_points: int, rng: np.random.Generator) -> Array:
+    def quasi_random(self, num_points: int, rng: RNGLike = None) -> Array:
         """Draws, (num_points, d), that fill it more evenly than independent ones."""
+        rng = np.random.default_rng(rng)
         return np.asarray(self.mean + quasi_random_normal(num_points, self.dimension, rng) @ self.root.T)
 
     def __repr__(self) -> str:
@@ -122,8 +124,8 @@ class Gaussian:
         correlated = "" if np.array_equal(self.cov, np.diag(np.diag(self.cov))) else ", correlated"
         return f"<steinbox.Gaussian: mean {mean}, std {std}{correlated}>"
 
-    def _standardize(self, x: Array) -> Array:
-        return np.asarray((x - self.mean) @ self.inverse_root.T)
+    def _standardize(self, points: Array) -> Array:
+        return np.asarray((points - self.mean) @ self.inverse_root.T)
 
 
 def _covariance(dimension: int, std: npt.ArrayLike | None, cov: npt.ArrayLike | None) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import solve_triangular
 
-from steinbox.common.arrays import Array
+from steinbox.common.arrays import Array, RNGLike
 from steinbox.common.serialization import serializable
 from steinbox.densities.density import repr_mixture
 from steinbox.densities.gaussian import Gaussian, cholesky_roots
@@ -128,8 +128,9 @@ class GaussianMixture:
         terms = zip(shares, standard, self._inverse_roots, strict=True)
         return np.asarray(-sum(share[:, None] * (each @ inverse_root) for share, each, inverse_root in terms))
 
-    def sample(self, num_points: int, rng: np.random.Generator) -> Array:
+    def sample(self, num_points: int, rng: RNGLike = None) -> Array:
         """Independent draws, (num_points, d)."""
+        rng = np.random.default_rng(rng)
         labels = rng.choice(self.num_components, size=num_points, p=self.weights)
         draws = np.empty((num_points, self.dimension))
         for k, (mean, root) in enumerate(zip(self.means, self.roots, strict=True)):
@@ -137,8 +138,9 @@ class GaussianMixture:
             draws[mine] = mean + rng.standard_normal((int(mine.sum()), self.dimension)) @ root.T
         return draws
 
-    def quasi_random(self, num_points: int, rng: np.random.Generator) -> Array:
+    def quasi_random(self, num_points: int, rng: RNGLike = None) -> Array:
         """Draws that fill the mixture more evenly: each component gets its share of them, and a sequence of its own."""
+        rng = np.random.default_rng(rng)
         counts = np.bincount(systematic_resample(self.weights, num_points, rng), minlength=self.num_components)
         draws = [
             mean + quasi_random_normal(int(count), self.dimension, rng) @ root.T

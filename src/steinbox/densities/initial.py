@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from steinbox.common.arrays import Array
+from steinbox.common.arrays import Array, RNGLike
 from steinbox.densities.gaussian import Gaussian
 
 
@@ -25,12 +25,12 @@ class Initial(Protocol):
         """Independent draws, (num_points, d)."""
         ...
 
-    def log_prob(self, x: Array) -> Array:
-        """Log-density at the rows of ``x``; normalized, since importance samplers weight draws by it."""
+    def log_prob(self, points: Array) -> Array:
+        """Log-density at the rows of ``points``; normalized, since importance samplers weight draws by it."""
         ...
 
-    def score(self, x: Array) -> Array:
-        """Gradient of the log-density at the rows of ``x``."""
+    def score(self, points: Array) -> Array:
+        """Gradient of the log-density at the rows of ``points``."""
         ...
 
 
@@ -41,15 +41,16 @@ class ScipyMultivariate:
     frozen: Any
     dimension: int
 
-    def sample(self, num_points: int, rng: np.random.Generator) -> Array:
+    def sample(self, num_points: int, rng: RNGLike = None) -> Array:
+        rng = np.random.default_rng(rng)
         draws = self.frozen.rvs(size=num_points, random_state=rng)
         return np.asarray(draws, dtype=np.float64).reshape(num_points, self.dimension)
 
-    def log_prob(self, x: Array) -> Array:
-        return np.asarray(self.frozen.logpdf(x), dtype=np.float64).reshape(len(x))
+    def log_prob(self, points: Array) -> Array:
+        return np.asarray(self.frozen.logpdf(points), dtype=np.float64).reshape(len(points))
 
-    def score(self, x: Array) -> Array:
-        return _central_differences(self.log_prob, x)
+    def score(self, points: Array) -> Array:
+        return _central_differences(self.log_prob, points)
 
 
 @dataclass(frozen=True)
@@ -63,23 +64,24 @@ class ScipyIndependent:
         """The number of coordinates d."""
         return len(self.marginals)
 
-    def sample(self, num_points: int, rng: np.random.Generator) -> Array:
+    def sample(self, num_points: int, rng: RNGLike = None) -> Array:
+        rng = np.random.default_rng(rng)
         return np.column_stack([marginal.rvs(size=num_points, random_state=rng) for marginal in self.marginals])
 
-    def log_prob(self, x: Array) -> Array:
-        return np.asarray(np.sum([marginal.logpdf(x[:, k]) for k, marginal in enumerate(self.marginals)], axis=0))
+    def log_prob(self, points: Array) -> Array:
+        return np.asarray(np.sum([marginal.logpdf(points[:, k]) for k, marginal in enumerate(self.marginals)], axis=0))
 
-    def score(self, x: Array) -> Array:
-        return _central_differences(self.log_prob, x)
+    def score(self, points: Array) -> Array:
+        return _central_differences(self.log_prob, points)
 
 
-def _central_differences(log_prob: Any, x: Array) -> Array:
+def _central_differences(log_prob: Any, points: Array) -> Array:
     """Gradient of the rows' log-density; p0 is cheap, so 2d calls of it cost nothing against one of the target."""
-    gradient = np.empty_like(x)
-    for k in range(x.shape[1]):
-        step = np.zeros_like(x)
-        step[:, k] = np.cbrt(np.finfo(np.float64).eps) * np.maximum(np.abs(x[:, k]), 1.0)
-        gradient[:, k] = (log_prob(x + step) - log_prob(x - step)) / (2 * step[:, k])
+    gradient = np.empty_like(points)
+    for k in range(points.shape[1]):
+        step = np.zeros_like(points)
+        step[:, k] = np.cbrt(np.finfo(np.float64).eps) * np.maximum(np.abs(points[:, k]), 1.0)
+        gradient[:, k] = (log_prob(points + step) - log_prob(points - step)) / (2 * step[:, k])
     return gradient
 
 

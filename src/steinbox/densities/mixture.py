@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from steinbox.common.arrays import Array
+from steinbox.common.arrays import Array, RNGLike
 from steinbox.common.serialization import serializable
 from steinbox.densities.density import MixtureDensity, repr_mixture
 from steinbox.numerics.weights import log_sum_exp, systematic_resample
@@ -75,16 +75,18 @@ class Mixture(Generic[D]):
         scores = np.stack([density.score(points) for density in self.densities])
         return np.asarray(np.einsum("kn,knd->nd", self._shares(points), scores))
 
-    def sample(self, num_points: int, rng: np.random.Generator) -> Array:
+    def sample(self, num_points: int, rng: RNGLike = None) -> Array:
         """Independent draws, (num_points, d)."""
+        rng = np.random.default_rng(rng)
         labels = rng.choice(len(self.densities), size=num_points, p=self.weights)
         draws = np.empty((num_points, self.dimension))
         for k, density in enumerate(self.densities):
             draws[labels == k] = density.sample(int((labels == k).sum()), rng)
         return draws
 
-    def quasi_random(self, num_points: int, rng: np.random.Generator) -> Array:
+    def quasi_random(self, num_points: int, rng: RNGLike = None) -> Array:
         """Draws, (num_points, d), that fill it more evenly: each density gets its share of them."""
+        rng = np.random.default_rng(rng)
         counts = np.bincount(systematic_resample(self.weights, num_points, rng), minlength=len(self.densities))
         pairs = zip(self.densities, counts, strict=True)
         return np.concatenate([density.quasi_random(int(count), rng) for density, count in pairs])

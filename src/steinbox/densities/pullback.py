@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
-from steinbox.common.arrays import Array
+from steinbox.common.arrays import Array, RNGLike
 from steinbox.common.serialization import serializable
 from steinbox.densities.density import MixtureDensity, repr_mixture
 from steinbox.maps.bijection import Bijection
@@ -71,12 +71,14 @@ class Pullback(Generic[D]):
         """Its gradient at the rows of ``points``."""
         return self.map.pull_back_score(points, self.density.score(self.map.forward(points)))
 
-    def sample(self, num_points: int, rng: np.random.Generator) -> Array:
+    def sample(self, num_points: int, rng: RNGLike = None) -> Array:
         """Independent draws, (num_points, d)."""
+        rng = np.random.default_rng(rng)
         return self.map.inverse(self.density.sample(num_points, rng))
 
-    def quasi_random(self, num_points: int, rng: np.random.Generator) -> Array:
+    def quasi_random(self, num_points: int, rng: RNGLike = None) -> Array:
         """Draws, (num_points, d), that fill it more evenly than independent ones."""
+        rng = np.random.default_rng(rng)
         return self.map.inverse(self.density.quasi_random(num_points, rng))
 
     def responsibilities(self, points: Array) -> Array:

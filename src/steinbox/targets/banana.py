@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steinbox.common.arrays import Array
+from steinbox.common.arrays import Array, RNGLike
 
 
 @dataclass(frozen=True)
@@ -34,18 +34,19 @@ class Banana:
         """The exact covariance."""
         return np.diag([4.0, 8.25])
 
-    def log_prob(self, x: Array) -> Array:
-        """Normalized log-density at the rows of ``x``."""
-        offset = x[:, 1] - (x[:, 0] ** 2 - 4) / 2
-        return np.asarray(-(x[:, 0] ** 2) / 8 - 2 * offset**2 - np.log(2 * np.pi))
+    def log_prob(self, points: Array) -> Array:
+        """Normalized log-density at the rows of ``points``."""
+        offset = points[:, 1] - (points[:, 0] ** 2 - 4) / 2
+        return np.asarray(-(points[:, 0] ** 2) / 8 - 2 * offset**2 - np.log(2 * np.pi))
 
-    def score(self, x: Array) -> Array:
-        """Its gradient at the rows of ``x``."""
-        offset = x[:, 1] - (x[:, 0] ** 2 - 4) / 2
-        return np.column_stack([-x[:, 0] / 4 + 4 * offset * x[:, 0], -4 * offset])
+    def score(self, points: Array) -> Array:
+        """Its gradient at the rows of ``points``."""
+        offset = points[:, 1] - (points[:, 0] ** 2 - 4) / 2
+        return np.column_stack([-points[:, 0] / 4 + 4 * offset * points[:, 0], -4 * offset])
 
-    def sample(self, num_points: int, rng: np.random.Generator) -> Array:
+    def sample(self, num_points: int, rng: RNGLike = None) -> Array:
         """Independent draws, (num_points, 2)."""
+        rng = np.random.default_rng(rng)
         first = 2 * rng.standard_normal(num_points)
         second = (first**2 - 4) / 2 + 0.5 * rng.standard_normal(num_points)
         return np.column_stack([first, second])

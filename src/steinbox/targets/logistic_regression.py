@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
-from steinbox.common.arrays import Array
+from steinbox.common.arrays import Array, RNGLike
 
 
 @dataclass(frozen=True, init=False, eq=False)
@@ -52,9 +52,9 @@ class LogisticRegression:
         object.__setattr__(self, "prior_std", float(prior_std))
 
     @classmethod
-    def synthetic(cls, num_cases: int = 200, dimension: int = 5, seed: int = 0) -> LogisticRegression:
+    def synthetic(cls, num_cases: int = 200, dimension: int = 5, rng: RNGLike = 0) -> LogisticRegression:
         """Standard normal features; coefficients and labels drawn from the model with ``prior_std=1``."""
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(rng)
         features = rng.standard_normal((num_cases, dimension))
         probabilities = expit(features @ rng.standard_normal(dimension))
         return cls(features, np.where(rng.random(num_cases) < probabilities, 1.0, -1.0), prior_std=1.0)
@@ -64,12 +64,12 @@ class LogisticRegression:
         """The number of coefficients d."""
         return int(self.features.shape[1])
 
-    def log_prob(self, x: Array) -> Array:
-        """Log-density up to a constant at the rows of ``x``."""
-        margins = (x @ self.features.T) * self.labels
-        return np.asarray(-np.logaddexp(0, -margins).sum(axis=1) - 0.5 * (x**2).sum(axis=1) / self.prior_std**2)
+    def log_prob(self, points: Array) -> Array:
+        """Log-density up to a constant at the rows of ``points``."""
+        margins = (points @ self.features.T) * self.labels
+        return np.asarray(-np.logaddexp(0, -margins).sum(axis=1) - 0.5 * (points**2).sum(axis=1) / self.prior_std**2)
 
-    def score(self, x: Array) -> Array:
-        """Its gradient at the rows of ``x``."""
-        margins = (x @ self.features.T) * self.labels
-        return np.asarray((expit(-margins) * self.labels) @ self.features - x / self.prior_std**2)
+    def score(self, points: Array) -> Array:
+        """Its gradient at the rows of ``points``."""
+        margins = (points @ self.features.T) * self.labels
+        return np.asarray((expit(-margins) * self.labels) @ self.features - points / self.prior_std**2)

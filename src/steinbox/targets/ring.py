@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr
 
-from steinbox.common.arrays import Array
+from steinbox.common.arrays import Array, RNGLike
 
 
 @dataclass(frozen=True)
@@ -51,21 +51,22 @@ class Ring:
         _, first, _, third = self._radial_moments()
         return 0.5 * third / first * np.eye(2)
 
-    def log_prob(self, x: Array) -> Array:
-        """Normalized log-density at the rows of ``x``."""
-        radii = np.hypot(x[:, 0], x[:, 1])
+    def log_prob(self, points: Array) -> Array:
+        """Normalized log-density at the rows of ``points``."""
+        radii = np.hypot(points[:, 0], points[:, 1])
         return np.asarray(
             -0.5 * ((radii - self.radius) / self.width) ** 2 - np.log(2 * np.pi * self._radial_moments()[1])
         )
 
-    def score(self, x: Array) -> Array:
-        """Its gradient at the rows of ``x``; zero at the origin, where there is none."""
-        radii = np.hypot(x[:, 0], x[:, 1])[:, None]
+    def score(self, points: Array) -> Array:
+        """Its gradient at the rows of ``points``; zero at the origin, where there is none."""
+        radii = np.hypot(points[:, 0], points[:, 1])[:, None]
         slope = -(radii - self.radius) / self.width**2
-        return np.asarray(slope * np.divide(x, radii, out=np.zeros_like(x), where=radii > 0))
+        return np.asarray(slope * np.divide(points, radii, out=np.zeros_like(points), where=radii > 0))
 
-    def sample(self, num_points: int, rng: np.random.Generator) -> Array:
+    def sample(self, num_points: int, rng: RNGLike = None) -> Array:
         """Independent draws, (num_points, 2): radii by rejection from a normal twice as wide in variance."""
+        rng = np.random.default_rng(rng)
         largest = 0.5 * (self.radius + np.sqrt(self.radius**2 + 8 * self.width**2))  # where the ratio is
         bound, radii = self._ratio(np.array([largest])), np.empty(0)
         while len(radii) < num_points:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln
 
-from steinbox.common.arrays import Array
+from steinbox.common.arrays import Array, RNGLike
 
 
 @dataclass(frozen=True)
@@ -44,17 +44,18 @@ class StudentT:
         """The exact covariance."""
         return self.dof / (self.dof - 2) * np.eye(self.dimension)
 
-    def log_prob(self, x: Array) -> Array:
-        """Normalized log-density at the rows of ``x``."""
+    def log_prob(self, points: Array) -> Array:
+        """Normalized log-density at the rows of ``points``."""
         half = 0.5 * (self.dof + self.dimension)
         constant = gammaln(half) - gammaln(0.5 * self.dof) - 0.5 * self.dimension * np.log(np.pi * self.dof)
-        return np.asarray(constant - half * np.log1p((x**2).sum(axis=1) / self.dof))
+        return np.asarray(constant - half * np.log1p((points**2).sum(axis=1) / self.dof))
 
-    def score(self, x: Array) -> Array:
-        """Its gradient at the rows of ``x``."""
-        return np.asarray(-(self.dof + self.dimension) * x / (self.dof + (x**2).sum(axis=1, keepdims=True)))
+    def score(self, points: Array) -> Array:
+        """Its gradient at the rows of ``points``."""
+        return np.asarray(-(self.dof + self.dimension) * points / (self.dof + (points**2).sum(axis=1, keepdims=True)))
 
-    def sample(self, num_points: int, rng: np.random.Generator) -> Array:
+    def sample(self, num_points: int, rng: RNGLike = None) -> Array:
         """Independent draws, (num_points, d)."""
+        rng = np.random.default_rng(rng)
         scales = np.sqrt(self.dof / rng.chisquare(self.dof, size=num_points))
         return np.asarray(scales[:, None] * rng.standard_normal((num_points, self.dimension)))
