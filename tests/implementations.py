@@ -8,7 +8,6 @@ from steinbox import baselines, surrogates
 
 SAMPLERS = {  # one or more settings of each class
     "default": sb.AdaptiveImportanceSampling(),
-    "default, noisy values": sb.AdaptiveImportanceSampling(noise=0.1),
     "annealed gf-svgd": sb.AnnealedGFSVGD(),
     "gf-svgd": sb.GFSVGD(),
     "annealed svgd": sb.AnnealedSVGD(),

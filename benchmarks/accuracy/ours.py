@@ -31,11 +31,17 @@ def is_possible(name: str, has_score: bool) -> bool:
 
 def run(name: str, log_prob: Counted, seed: int) -> tuple[np.ndarray, int]:
     """Equally weighted points, and the number of warnings."""
+    result = sample(METHODS[name], log_prob, seed)
+    return resampled(result.particles, result.weights, seed), len(result.warnings)
+
+
+def sample(method: sb.Sampler | None, log_prob: Counted, seed: int) -> sb.Result:
+    """The result of one method."""
     problem = log_prob.problem
-    result = sb.sample(
+    return sb.sample(
         log_prob,
         problem.initial,
-        method=METHODS[name],
+        method=method,
         num_particles=NUM_POINTS,
         max_evals=log_prob.budget,
         vectorized=True,
@@ -44,4 +50,3 @@ def run(name: str, log_prob: Counted, seed: int) -> tuple[np.ndarray, int]:
         progress=False,
         seed=seed,
     )
-    return resampled(result.particles, result.weights, seed), len(result.warnings)

@@ -22,7 +22,7 @@ import importlib
 import multiprocessing
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import asdict, dataclass, fields
@@ -83,7 +83,10 @@ def points_of(task: Task, log_prob: Counted) -> tuple[np.ndarray, int | str]:
     return peer.run(log_prob.problem, log_prob, task.budget, task.seed), ""
 
 
-def done(task: Task) -> Row:
+PointsOf = Callable[[Task, Counted], tuple[np.ndarray, int | str]]
+
+
+def done(task: Task, points_of: PointsOf = points_of) -> Row:
     """Run it here."""
     log_prob = Counted(PROBLEMS[task.problem], task.budget, task.seed)
     start = time.perf_counter()
@@ -97,19 +100,19 @@ def done(task: Task) -> Row:
         return Row(**asdict(task), evaluations=log_prob.num_evals, seconds=seconds, error=text[:200])
 
 
-def serve(connection: Connection) -> None:
+def serve(connection: Connection, points_of: PointsOf) -> None:
     """In the child process: run what comes, until that is nothing; what the libraries print is not shown."""
     warnings.simplefilter("ignore")
     with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):
         while (task := connection.recv()) is not None:
-            connection.send(done(task))
+            connection.send(done(task, points_of))
 
 
 class Worker:
     """A process that runs one task after another, and is replaced when one takes too long or kills it."""
 
-    def __init__(self, limit: float) -> None:
-        self.limit, self.process = limit, None
+    def __init__(self, limit: float, points_of: PointsOf) -> None:
+        self.limit, self.points_of, self.process = limit, points_of, None
 
     def __call__(self, task: Task) -> Row:
         if self.process is None:
@@ -128,7 +131,7 @@ class Worker:
     def _start(self) -> None:
         context = multiprocessing.get_context("spawn")
         self.connection, theirs = context.Pipe()
-        self.process = context.Process(target=serve, args=(theirs,), daemon=True)
+        self.process = context.Process(target=serve, args=(theirs, self.points_of), daemon=True)
         self.process.start()
         theirs.close()
 
@@ -177,12 +180,21 @@ def planned(arguments: argparse.Namespace) -> Iterator[Task]:
                     yield Task(problem, method, budget, seed)
 
 
-def run_all(tasks: list[Task], journal: Journal, limit: float) -> None:
-    """One after the other, in one process."""
-    worker = Worker(limit)
-    for task in tasks:
-        journal.append(worker(task))
-    worker.stop()
+def run_all(tasks: list[Task], journal: Journal, limit: float, jobs: int, points_of: PointsOf = points_of) -> None:
+    """Those that are not done yet, in so many processes side by side."""
+    finished = journal.tasks()
+    tasks = [task for task in tasks if task not in finished]
+    print(f"{len(tasks)} runs to do, {len(finished)} done before", flush=True)
+
+    def run_share(share: list[Task]) -> None:
+        worker = Worker(limit, points_of)
+        for task in share:
+            journal.append(worker(task))
+        worker.stop()
+
+    with ThreadPoolExecutor(jobs) as pool:
+        for future in [pool.submit(run_share, tasks[k::jobs]) for k in range(jobs)]:
+            future.result()
 
 
 def main() -> None:
@@ -195,14 +207,7 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=300.0, help="seconds a run may take")
     parser.add_argument("--output", type=Path, default=RESULTS)
     arguments = parser.parse_args()
-    journal = Journal(arguments.output)
-    finished = journal.tasks()
-    tasks = [task for task in planned(arguments) if task not in finished]
-    print(f"{len(tasks)} runs to do, {len(finished)} done before", flush=True)
-    with ThreadPoolExecutor(arguments.jobs) as pool:
-        shares = [tasks[k :: arguments.jobs] for k in range(arguments.jobs)]
-        for future in [pool.submit(run_all, share, journal, arguments.limit) for share in shares]:
-            future.result()
+    run_all(list(planned(arguments)), Journal(arguments.output), arguments.limit, arguments.jobs)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from steinbox.run.loop import Iteration
 from steinbox.run.result import Result
 from steinbox.run.status import Status
 from steinbox.sample import sample
-from steinbox.samplers.adaptive import AdaptiveImportanceSampling
+from steinbox.samplers.adaptive import AdaptiveImportanceSampling, Proposer
 from steinbox.samplers.annealing import Schedule
 from steinbox.samplers.base import Method, Problem, Sample, Sampler, StalledError, WeightedSample
 from steinbox.samplers.stein import GFSVGD, SVGD, AnnealedGFSVGD, AnnealedSVGD
@@ -42,6 +42,7 @@ __all__ = [
     "Method",
     "Periodic",
     "Problem",
+    "Proposer",
     "Result",
     "Sample",
     "Sampler",

@@ -15,12 +15,14 @@ from steinbox.common.serialization import CLASSES, SerializationError, describe_
 # Names in users' files. Add to this list; a name that is changed or removed makes files unreadable.
 NAMES = {
     "adaptive-batch",
-    "adaptive-local-search",
+    "adaptive-fit",
+    "adaptive-lead",
     "adaptive-milestone",
+    "adaptive-prediction",
     "adaptive-random-walk",
-    "adaptive-refinement",
     "adaptive-search",
     "adaptive-state",
+    "archive-source",
     "affine-map",
     "affine-map-family",
     "ais-state",

@@ -19,7 +19,7 @@ def test_shown_when_asked(capfd, monkeypatch):
     monkeypatch.setenv("COLUMNS", "160")
     run(progress=True)
     shown = capfd.readouterr().err
-    for part in ("100 evaluations", "stop", "ess "):
+    for part in ("100 evaluations", "surrogate refinement", "ess "):
         assert part in shown
 
 

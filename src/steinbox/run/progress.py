@@ -41,7 +41,7 @@ def progress_bar(wanted: bool | None) -> Iterator[tuple[Callback, ...]]:
 
 def _details(iteration: Iteration) -> str:
     """The parts of the iteration's information that fit on one line."""
-    parts = [str(iteration.info["decision"])] if "decision" in iteration.info else []
+    parts = [str(iteration.info["proposers"])] if "proposers" in iteration.info else []
     if "temperature" in iteration.info:
         parts.append(f"temperature {iteration.info['temperature']:.2f}")
     if "effective_sample_size" in iteration.info:

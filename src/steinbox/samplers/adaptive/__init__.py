@@ -1,5 +1,34 @@
-"""The archive sampler: every evaluation is kept and weighted, and the particles are chosen from all of them."""
+"""Adaptive importance sampling, the default: every evaluation is weighted, and the particles are chosen from all.
 
-from steinbox.samplers.adaptive.sampler import AdaptiveImportanceSampling
+The data's way: ``sampler`` (ask, tell) → ``weighted_archive`` → ``proposers/`` (one idea each) → ``allocation`` →
+``output`` and ``warnings``; ``tuning`` has all numbers.
+"""
 
-__all__ = ["AdaptiveImportanceSampling"]
+from steinbox.samplers.adaptive.proposer import Block, Discovery, Draws, Proposer, Reserve, View
+from steinbox.samplers.adaptive.proposers import (
+    FittedFamily,
+    MissedMass,
+    QuadraticFit,
+    SurrogateRefinement,
+)
+from steinbox.samplers.adaptive.sampler import DEFAULT_PROPOSERS, AdaptiveImportanceSampling
+from steinbox.samplers.adaptive.tuning import Tuning
+from steinbox.samplers.adaptive.weighted_archive import Source, WeightedArchive
+
+__all__ = [
+    "DEFAULT_PROPOSERS",
+    "AdaptiveImportanceSampling",
+    "Block",
+    "Discovery",
+    "Draws",
+    "FittedFamily",
+    "MissedMass",
+    "Proposer",
+    "QuadraticFit",
+    "Reserve",
+    "Source",
+    "SurrogateRefinement",
+    "Tuning",
+    "View",
+    "WeightedArchive",
+]

@@ -1,77 +1,80 @@
-r"""The archive sampler in ask, evaluate, tell.
+r"""Adaptive importance sampling in ask, evaluate, tell.
 
 .. code-block:: text
 
-   draws of q_t ─► ledger ─ weights p / Σ_j n_j q_j ─► tempered ─► mixture q_{t+1} ─► draws … ─► n points chosen
+   draws of q_t ─► archive ─ weights p / Σ_j n_j q_j ─► tempered ─► proposers: q_{t+1} ─► draws … ─► n points chosen
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from steinbox.common.arrays import Array
-from steinbox.common.checks import require_count, require_noise, require_number
+from steinbox.common.checks import require_component, require_count
 from steinbox.densities.density import Density
 from steinbox.densities.fitting.curved_mixtures import CurvedMixtures
-from steinbox.densities.fitting.quadratic import quadratic_proposal
+from steinbox.densities.fitting.family import Family
 from steinbox.densities.fitting.weighted_points import WeightedPoints
-from steinbox.densities.gaussian_mixture import GaussianMixture
 from steinbox.densities.initial import Initial
 from steinbox.evaluation import Evaluation
 from steinbox.numerics.weights import normalize, temper
-from steinbox.samplers.adaptive.output import answer
-from steinbox.samplers.adaptive.refine import begin_polish, could_be_polished, end_polish
-from steinbox.samplers.adaptive.search import following, is_searched_out, scanning
-from steinbox.samplers.adaptive.state import AdaptiveState, Batch
-from steinbox.samplers.adaptive.weighted_archive import WeightedArchive, floored, weighted_sample
-from steinbox.samplers.base import Info, Problem, Sample, Sampler
+from steinbox.samplers.adaptive.allocation import allocate, update_shares
+from steinbox.samplers.adaptive.output import make_sample
+from steinbox.samplers.adaptive.proposer import Block, Discovery, Draws, Offer, Proposer, Reserve, View
+from steinbox.samplers.adaptive.proposers import (
+    FittedFamily,
+    MissedMass,
+    QuadraticFit,
+    SurrogateRefinement,
+)
+from steinbox.samplers.adaptive.state import AdaptiveState, Batch, CurrentFit
+from steinbox.samplers.adaptive.tuning import Tuning
+from steinbox.samplers.adaptive.weighted_archive import Source, WeightedArchive, finite_log_weights, temper_points
+from steinbox.samplers.base import Info, Method, Problem, Sample, Sampler
 
-_FIRST_PARTS = 4  # the first batch comes in so many parts, or Ctrl-C would lose all of it
-_FEWEST_FIRST = 50  # points of the first part, of which one must be inside the support
-_FEWEST_INSIDE = 10  # points inside the support to fit anything to
-_GROWN = 1.3  # how much more the points must be worth before another shape of mixture is tried
-_WITH_JUMP = "mixture and jump"
-_ENOUGH = 20  # times as many independent draws as particles: more would not change the answer
-_ENOUGH_NOISY = 2  # times as many, if log p is noisy: then quasi-random draws are worth no more than independent ones
+DEFAULT_PROPOSERS: tuple[Proposer, ...] = (SurrogateRefinement(), MissedMass(), FittedFamily(), QuadraticFit())
+"""What :class:`AdaptiveImportanceSampling` asks, in this order."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class AdaptiveImportanceSampling(Sampler[AdaptiveState]):
-    r"""Adaptive multiple importance sampling with curved mixtures, and n particles chosen from every evaluation.
+class AdaptiveImportanceSampling(Method[AdaptiveState]):
+    r"""Adaptive multiple importance sampling by a portfolio of proposals; n particles chosen from all evaluations.
 
     Every point :math:`x_i` has the deterministic-mixture weight (Owen & Zhou, 2000; Cornuet et al., 2012)
 
     .. math:: w_i = p(x_i) \Big/ \sum_j n_j q_j(x_i)
 
-    over all proposals :math:`q_j` used so far. While the weights are uneven they are tempered, :math:`w^a`, to an
-    effective sample size that can teach a mixture of Gaussians behind a triangular map: clusters, or shells around one
-    mean where tails are heavy. The next points are quasi-random draws of it and, while :math:`a < 1`, of a Gaussian
-    from a quadratic fitted to all log-densities. Up to a fifth of the budget searches for mass that the mixture has
-    missed. At the end :func:`~steinbox.select` chooses the particles. If the
-    points are worth few independent draws but a regression of the log-densities of the heaviest is good enough, the
-    last points are chosen from many that it weighs. They are the particles if it foretold their densities well, and
-    otherwise weighed with the other points, as draws of what it foretold.
+    over all densities :math:`q_j` drawn from so far. While the weights are uneven they are tempered, :math:`w^a`, to an
+    effective sample size to learn from. Then ``proposers`` offer densities for the next points: a family of curved
+    mixtures fitted to the tempered weights and, while :math:`a < 1`, a Gaussian from a quadratic fitted to all
+    log-densities share a batch by what their draws have earned; a search for missed mass has up to a fifth of the
+    budget. At the end :func:`~steinbox.select` chooses the particles. If the points are worth few independent draws but
+    a surrogate predicts their log-densities well, the last batch is chosen from many points that it weights.
 
-    ``result.trace`` has, after each batch, what is drawn next (``decision``), the power a (``tempering``), the
-    effective sample size of the untempered weights, the number of components of the mixture and the log-evidence.
+    ``result.trace`` has one entry per batch: whose draws it was made of (``proposers``), and after it the power a
+    (``tempering``), the effective sample size of the untempered weights (``effective_sample_size``), the number of
+    components of the last fit (``num_components``), the log-evidence (``log_evidence``) and the mean log-density of
+    the weighted points (``mean_log_prob``).
 
     Parameters
     ----------
+    proposers : sequence of Proposer
+        Asked in this order before every batch, see :class:`~steinbox.Proposer`. Leave one out to do without it.
+    family : Family
+        What is fitted to the weighted points.
+    tuning : Tuning
+        All numbers, see :class:`~steinbox.samplers.adaptive.Tuning`.
     batch : int, optional
         Evaluations at a time. If not given, a fiftieth of the budget, at least 200 and 10 d (but a sixth of a small
         budget), at most 2,000.
-    growth : float
-        Once :math:`a = 1`, a batch is at least this share of all points so far.
     stop_early : bool
         Whether to stop when the points are worth twenty times as many independent draws as there are particles, and
         the last third of them did not change the log-evidence: then more would hardly change the particles. (Forty
         times if log p is noisy.)
-    noise : float or bool
-        Whether log p is an estimate; :func:`~steinbox.sample` passes on what it was told.
     base : Initial, optional
-        What the first points are drawn from, and the search; with a normalised density. If not given, the initial
+        What the first points are drawn from, and the search; with a normalized density. If not given, the initial
         distribution of the run.
 
     Examples
@@ -84,230 +87,235 @@ class AdaptiveImportanceSampling(Sampler[AdaptiveState]):
     ((100, 2), True)
     """
 
+    proposers: tuple[Proposer, ...] = DEFAULT_PROPOSERS
+    family: Family = field(default_factory=CurvedMixtures)
+    tuning: Tuning = field(default_factory=Tuning)
     batch: int | None = None
-    growth: float = 0.25
     stop_early: bool = True
-    noise: float | bool = False
     base: Initial | None = None
 
     def __post_init__(self) -> None:
-        require_number("growth", self.growth)
-        require_noise(self.noise)
+        object.__setattr__(self, "proposers", tuple(self.proposers))
+        for proposer in self.proposers:
+            require_component("each proposer", proposer, "propose", "MissedMass()")
+        names = [proposer.name for proposer in self.proposers]
+        if len(set(names)) < len(names):
+            raise ValueError(f"expected proposers with different names, got {', '.join(names)}")
+        require_component("family", self.family, "choose", "CurvedMixtures()")
         if self.batch is not None:
             require_count("batch", self.batch, 20)
+
+    def plan(self, problem: Problem) -> AdaptiveSampler:
+        """The sampler that starts from the initial distribution, or from the base if one was given."""
+        if problem.max_evals < 2 * problem.num_particles:
+            raise ValueError(
+                f"a budget of max_evals={problem.max_evals} is too small to choose {problem.num_particles} particles "
+                f"from; at least {2 * problem.num_particles} evaluations are needed"
+            )
+        initial = problem.initial if self.base is None else self.base
+        return AdaptiveSampler(self, initial, problem.num_particles, is_noisy=bool(problem.noise))
+
+
+@dataclass(frozen=True)
+class AdaptiveSampler(Sampler[AdaptiveState]):
+    """Settings and what they are used for: an initial distribution and a number of particles."""
+
+    settings: AdaptiveImportanceSampling
+    initial: Initial
+    num_particles: int
+    is_noisy: bool
 
     @property
     def tolerates_empty_batch(self) -> bool:
         """A batch outside the support is one that the next proposal learns from."""
         return True
 
-    def plan(self, problem: Problem) -> AdaptiveImportanceSampling:
-        """The first draws are of the initial distribution if no base was given."""
-        base = problem.initial if self.base is None else self.base
-        return replace(self, base=base, noise=self.noise or problem.noise)
-
     def start(self, problem: Problem, rng: np.random.Generator) -> AdaptiveState:
         """The first batch: draws of the initial distribution."""
-        num_particles, dimension, max_evals = problem.num_particles, problem.dimension, problem.max_evals
-        if max_evals < 2 * num_particles:
-            raise ValueError(
-                f"a budget of max_evals={max_evals} is too small to choose {num_particles} particles from; at least "
-                f"{2 * num_particles} evaluations are needed"
-            )
-        batch = self._batch_size(dimension, max_evals)
-        size = min(max(min(_FEWEST_FIRST, batch), batch // _FIRST_PARTS), max_evals)
-        return AdaptiveState(WeightedArchive.empty(dimension), self._first(size, rng), num_particles, max_evals)
+        tuning, batch = self.settings.tuning, self._batch_size(problem.dimension, problem.max_evals)
+        size = min(max(min(tuning.min_first_part, batch), batch // tuning.num_first_parts), problem.max_evals)
+        archive = WeightedArchive.empty(problem.dimension)
+        return AdaptiveState(archive, self._draw_initial(size, rng), problem.max_evals)
 
     def warm_start(self, state: AdaptiveState, points: Array, log_prob: Array) -> AdaptiveState:
-        """Half of the first draws from a mixture fitted to values of earlier runs, and from then on all.
+        """Half of the first draws from a family fitted to values of earlier runs, and from then on all.
 
-        How densely those points were proposed is not known, so that they teach where to look but are not weighed: their
-        own density is fitted first, and their values are weighed against that.
+        How densely those points were proposed is not known, so that they show where to look but are not weighted: their
+        own density is fitted first, and their values are weighted by that.
         """
-        rng = np.random.default_rng(0)
+        rng, family = np.random.default_rng(0), self.settings.family
         inside = np.isfinite(log_prob)
         if inside.sum() < 2 * points.shape[1] + 10:
             return state
         points, log_prob = points[inside], log_prob[inside]
-        equal = np.full(len(points), 1 / len(points))
-        density = CurvedMixtures().choose(WeightedPoints(points, equal, len(points)), rng).density
+        equal = WeightedPoints(points, np.full(len(points), 1 / len(points)), len(points))
+        density = family.choose(equal, rng, None).density
         log_weights = log_prob - density.log_prob(points)
-        power = temper(floored(log_weights), min(max(50, 0.05 * len(points)), 0.5 * len(points)))
-        fitted = CurvedMixtures().choose(weighted_sample(points, log_weights, power), rng)
-        half = len(state.next.points) // 2
+        power = temper(finite_log_weights(log_weights), min(max(50, 0.05 * len(points)), 0.5 * len(points)))
+        fitted = family.choose(temper_points(points, log_weights, power), rng, None)
+        num_drawn = len(state.next.points)
+        half = num_drawn // 2
         draws = np.concatenate([state.next.points[half:], fitted.density.quasi_random(half, rng)])
-        batch = Batch("earlier runs", draws, (None, fitted.density), (len(state.next.points) - half, half))
-        return replace(state, next=batch, fitted=fitted)
+        sources = (
+            Source("initial", None, num_drawn - half),
+            Source("earlier runs", fitted.density, half),
+        )
+        return replace(state, next=Batch(draws, sources), fit=CurrentFit(fitted, chosen_at=0.0))
 
     def extend(self, state: AdaptiveState, max_evals: int, rng: np.random.Generator) -> AdaptiveState:
         """The state with a larger budget."""
-        going_on = state.polish is None and len(state.next.points) > 0
-        state = replace(state, max_evals=max_evals, polish=None)
-        return state if going_on else self._decided(state, rng)
+        state = replace(state, max_evals=max_evals)
+        return state if len(state.next.points) > 0 else self._decide_next(state, rng)
 
     def ask(self, state: AdaptiveState, rng: np.random.Generator) -> Array:
-        """The next draws."""
+        """The next points."""
         return state.next.points
 
     def tell(
         self, state: AdaptiveState, points: Array, evaluation: Evaluation, rng: np.random.Generator
     ) -> tuple[AdaptiveState, Info]:
-        """Archive the values, weigh everything anew, and decide what to draw next."""
-        state = replace(state, num_evals=state.num_evals + len(points))
-        if state.polish is not None:
-            state = end_polish(self._weighed(self._archived(state, points, evaluation)), state.polish, evaluation)
-        else:
-            state = self._decided(self._weighed(self._archived(state, points, evaluation)), rng)
-        return state, _info(state)
+        """Archive the values, weight everything anew, and decide what to draw next."""
+        batch = state.next
+        state = self._archive(replace(state, num_evals=state.num_evals + len(points)), points, evaluation)
+        state = self._temper(state)
+        state = self._decide_next(state, rng)
+        return state, _info(state, batch)
 
     def is_converged(self, state: AdaptiveState) -> bool:
         """Whether the points are worth so much, and agree so well with what they said before, that more is no use."""
-        return self.stop_early and is_searched_out(state) and self._is_enough(state)
+        if not self._is_enough(state):
+            return False
+        view = self._view(state, state.max_evals - state.num_evals)
+        return all(each.is_done(view, state.memories.get(each.name)) for each in self.settings.proposers)
 
     def is_finished(self, state: AdaptiveState) -> bool:
         """Whether the budget is spent."""
         return state.num_evals >= state.max_evals or len(state.next.points) == 0
 
-    def progress(self, state: AdaptiveState) -> float:
-        """The part of the budget that is spent."""
-        return min(1.0, state.num_evals / state.max_evals)
-
     def sample(self, state: AdaptiveState) -> Sample:
         """Points chosen from the archive, equally weighted."""
-        return answer(state, self._initial)
+        return make_sample(state, self.num_particles, self.initial, self.settings.tuning)
 
     def mean_log_prob(self, state: AdaptiveState) -> float:
         """That of all weighted points: no particles are chosen for it."""
-        log_weights = state.ledger.log_weights
-        inside = np.isfinite(log_weights)
-        return float(normalize(log_weights[inside]) @ state.ledger.log_prob[inside])
+        weights = normalize(state.archive.log_weights)
+        return float(weights @ np.where(weights > 0, state.archive.log_prob, 0.0))
 
     # -- the parts of tell ---------------------------------------------------------------------------------------------
 
-    @property
-    def _initial(self) -> Initial:
-        if self.base is None:
-            raise ValueError("bind the sampler to an initial distribution first, or give it a base")
-        return self.base
-
-    def _first(self, size: int, rng: np.random.Generator) -> Batch:
-        return Batch("initial", np.ascontiguousarray(self._initial.sample(size, rng)), (None,), (size,))
-
-    def _batch_size(self, dimension: int, max_evals: int) -> int:
-        if self.batch is not None:
-            return self.batch
-        fewest = min(max(200, 10 * dimension), max(max_evals // 6, 20))
-        return int(np.clip(max_evals // 50, fewest, 2000))
-
-    def _archived(self, state: AdaptiveState, points: Array, evaluation: Evaluation) -> AdaptiveState:
+    def _archive(self, state: AdaptiveState, points: Array, evaluation: Evaluation) -> AdaptiveState:
         """The state with the new points; those that failed are as if they had never been drawn."""
-        worked = ~evaluation.failed
-        owners = np.repeat(np.arange(len(state.next.counts)), state.next.counts)
-        counts = np.bincount(owners[worked], minlength=len(state.next.counts))
-        ledger = state.ledger.extended(
-            points[worked], evaluation.log_prob[worked], state.next.proposals, counts.tolist(), self._initial
-        )
-        return replace(state, ledger=ledger)
+        worked, sources = ~evaluation.failed, state.next.sources
+        owners = np.repeat(np.arange(len(sources)), [source.count for source in sources])
+        counts = np.bincount(owners[worked], minlength=len(sources)).tolist()
+        sources = tuple(replace(source, count=count) for source, count in zip(sources, counts, strict=True))
+        archive = state.archive.extend(points[worked], evaluation.log_prob[worked], sources, self.initial)
+        return replace(state, archive=archive)
 
-    def _weighed(self, state: AdaptiveState) -> AdaptiveState:
+    def _temper(self, state: AdaptiveState) -> AdaptiveState:
         """The state with the power that leaves the weights an effective sample size to learn from."""
-        log_weights, dimension = state.ledger.log_weights, state.ledger.points.shape[1]
-        size = self._batch_size(dimension, state.max_evals)
-        wanted = max(size / 4, 5 * dimension, 50, 0.05 * len(log_weights))
-        tempering = temper(floored(log_weights), min(wanted, 0.9 * np.isfinite(log_weights).sum()))
-        state = replace(state, tempering=tempering, num_even=state.num_even + (tempering == 1))
-        return replace(state, jump_share=_earned(state)).remembered()
+        archive, tuning = state.archive, self.settings.tuning
+        batch = self._batch_size(archive.dimension, state.max_evals)
+        wanted = max(batch / 4, 5 * archive.dimension, 50, tuning.min_tempered_fraction * len(archive))
+        log_weights = finite_log_weights(archive.log_weights)
+        state = replace(state, tempering=temper(log_weights, min(wanted, 0.9 * archive.num_inside)))
+        if state.next.is_shared:
+            state = replace(state, shares=update_shares(state, tuning.min_share))
+        return state.with_milestone()
 
-    def _decided(self, state: AdaptiveState, rng: np.random.Generator) -> AdaptiveState:
-        """The state with its next batch: none, of a search, or of a mixture."""
-        left = state.max_evals - state.num_evals
-        if left == 0:
-            return replace(state, next=Batch.nothing(state.ledger.points.shape[1]))
-        missing = self._batch_size(state.ledger.points.shape[1], state.max_evals) - state.num_evals
-        is_first = missing > 0 and state.fitted is None
-        if is_first or np.isfinite(state.ledger.log_prob).sum() < _FEWEST_INSIDE:
-            size = min(missing, len(state.next.points)) if is_first else len(state.next.points)
-            return replace(state, next=self._first(min(size, left), rng))
-        if could_be_polished(state):
-            if left > state.num_particles:
-                left -= state.num_particles  # what the polish will cost
-            elif left == state.num_particles:
-                polishing = begin_polish(state, self._initial, rng)
-                if polishing is not None:
-                    return polishing
-        if state.search.is_on:
-            state = following(state, left, self._initial, rng)
-        elif self._ought_to_search(state):
-            size = self._batch_size(state.ledger.points.shape[1], state.max_evals)
-            state = scanning(state, size, left, self._initial, rng)
-        return state if state.search.is_on else self._proposing(state, left, rng)
+    def _decide_next(self, state: AdaptiveState, rng: np.random.Generator) -> AdaptiveState:
+        """The state with its next batch: the first block that a proposer offers, or draws of all that share it."""
+        num_left = state.max_evals - state.num_evals
+        if num_left == 0:
+            return replace(state, next=Batch.nothing(state.archive.dimension))
+        num_initial = self._num_initial(state)
+        if num_initial > 0:
+            return replace(state, next=self._draw_initial(min(num_initial, num_left), rng))
+        shared: dict[str, Density] = {}
+        for proposer in self.settings.proposers:
+            state, offer = self._ask_proposer(proposer, state, num_left, rng)
+            match offer:
+                case Block(points, sources):
+                    return replace(state, next=Batch(points, sources))
+                case Reserve(num_evals):
+                    num_left -= num_evals
+                case CurrentFit(fitted):
+                    state = replace(state, fit=offer)
+                    shared[proposer.name] = fitted.density
+                case Draws(density):
+                    shared[proposer.name] = density
+        if not shared:
+            raise ValueError("expected a proposer that offers a density to draw from, such as FittedFamily()")
+        return replace(state, next=allocate(shared, state.shares, self._num_next(state, num_left), rng))
 
-    def _ought_to_search(self, state: AdaptiveState) -> bool:
-        """Once when the weights are even, for a while or late in the run, and once more before stopping early."""
-        if state.fitted is None or is_searched_out(state):
-            return False
-        late = state.num_evals > 0.4 * state.max_evals
-        ready = state.num_even >= 3 or (late and state.tempering == 1)
-        return ready if state.search.num_scans == 0 else self.stop_early and self._is_enough(state)
+    def _num_initial(self, state: AdaptiveState) -> int:
+        """Draws of the initial distribution that are missing: of the first batch, or if hardly any point is inside."""
+        missing = self._batch_size(state.archive.dimension, state.max_evals) - state.num_evals
+        if state.fit is None and missing > 0:
+            return min(missing, len(state.next.points))
+        return len(state.next.points) if state.archive.num_inside < self.settings.tuning.min_inside else 0
+
+    def _draw_initial(self, size: int, rng: np.random.Generator) -> Batch:
+        return Batch(np.ascontiguousarray(self.initial.sample(size, rng)), (Source("initial", None, size),))
+
+    def _ask_proposer(
+        self, proposer: Proposer, state: AdaptiveState, num_left: int, rng: np.random.Generator
+    ) -> tuple[AdaptiveState, Offer]:
+        """Its offer, and the state with its memory; what it discovers is added to the fit, and it is asked again."""
+        while True:
+            memory = state.memories.get(proposer.name)
+            offer, memory = proposer.propose(self._view(state, num_left), memory, rng)
+            state = replace(state, memories={**state.memories, proposer.name: memory})
+            if not isinstance(offer, Discovery) or state.fit is None:
+                return state, offer
+            fitted = self.settings.family.add_component(state.fit.fitted, offer.sample, offer.share, rng)
+            state = replace(state, fit=CurrentFit(fitted, chosen_at=0.0), found_at=len(state.archive))
+
+    def _view(self, state: AdaptiveState, num_left: int) -> View:
+        return View(
+            archive=state.archive,
+            fit=state.fit,
+            tempering=state.tempering,
+            path=state.path,
+            family=self.settings.family,
+            initial=self.initial,
+            num_particles=self.num_particles,
+            max_evals=state.max_evals,
+            num_evals=state.num_evals,
+            num_left=num_left,
+            batch_size=self._batch_size(state.archive.dimension, state.max_evals),
+            is_enough=self._is_enough(state),
+            tuning=self.settings.tuning,
+        )
 
     def _is_enough(self, state: AdaptiveState) -> bool:
         """Whether the points are worth far more than the particles, and the last third did not change the evidence."""
-        wanted = _ENOUGH * (_ENOUGH_NOISY if self.noise else 1) * state.num_particles
+        if not (self.settings.stop_early and state.tempering == 1):
+            return False
+        tuning = self.settings.tuning
+        wanted = (2 if self.is_noisy else 1) * tuning.draws_per_particle * self.num_particles
         change = abs(state.log_evidence - state.path_at(2 / 3).log_evidence)
-        plenty = state.effective_sample_size >= wanted
-        return bool(plenty and state.tempering == 1 and change < 0.05)
+        return bool(state.effective_sample_size >= wanted and change < tuning.max_evidence_change)
 
-    def _proposing(self, state: AdaptiveState, left: int, rng: np.random.Generator) -> AdaptiveState:
-        """The state with a mixture fitted to the tempered weights, and draws of it."""
-        log_weights = state.ledger.log_weights
-        sample = weighted_sample(state.ledger.points, log_weights, state.tempering)
-        if state.fitted is None or state.tempering < 1 or sample.effective_sample_size > _GROWN * state.chosen_at:
-            state = replace(
-                state, fitted=CurvedMixtures().choose(sample, rng, state.fitted), chosen_at=sample.effective_sample_size
-            )
-        else:
-            state = replace(state, fitted=CurvedMixtures().refit(sample, state.fitted, rng))
-        proposals, decision = self._proposals(state)
-        num_next = self._num_next(state, left)
-        num_jumps = int(state.jump_share * num_next) if len(proposals) > 1 else 0
-        counts = (num_next - num_jumps, num_jumps)[: len(proposals)]
-        draws = [each.quasi_random(count, rng) for each, count in zip(proposals, counts, strict=True)]
-        return replace(state, next=Batch(decision, np.concatenate(draws), proposals, counts))
+    def _batch_size(self, dimension: int, max_evals: int) -> int:
+        if self.settings.batch is not None:
+            return self.settings.batch
+        tuning = self.settings.tuning
+        smallest = min(max(tuning.min_batch, 10 * dimension), max(max_evals // 6, 20))
+        return int(np.clip(int(tuning.batch_fraction * max_evals), smallest, tuning.max_batch))
 
-    def _proposals(self, state: AdaptiveState) -> tuple[tuple[Density, ...], str]:
-        if state.fitted is None:
-            raise ValueError("there is no mixture yet")
-        if state.tempering < 1:
-            ledger = state.ledger
-            jump = quadratic_proposal(ledger.points, ledger.log_prob, ledger.log_weights)
-            if jump is not None:
-                return (state.fitted.density, GaussianMixture([jump])), _WITH_JUMP
-        return (state.fitted.density,), "mixture"
-
-    def _num_next(self, state: AdaptiveState, left: int) -> int:
+    def _num_next(self, state: AdaptiveState, num_left: int) -> int:
         """A batch, larger once the weights are even; what would be left over is added to the last."""
-        size = self._batch_size(state.ledger.points.shape[1], state.max_evals)
-        wanted = size if state.tempering < 1 else max(size, int(self.growth * len(state.ledger)))
-        return left if left < wanted + size // 2 else wanted
+        size = self._batch_size(state.archive.dimension, state.max_evals)
+        wanted = size if state.tempering < 1 else max(size, int(self.settings.tuning.growth * len(state.archive)))
+        return num_left if num_left < wanted + size // 2 else wanted
 
 
-def _earned(state: AdaptiveState) -> float:
-    """The share of the next draws that the jump deserves: a draw of it earned so much of the tempered weight."""
-    if state.next.decision != _WITH_JUMP or min(state.ledger.counts[-2:]) == 0:
-        return state.jump_share
-    num_mixture, num_jump = state.ledger.counts[-2:]
-    weights = normalize(state.tempering * floored(state.ledger.log_weights))
-    of_mixture = weights[-num_mixture - num_jump : -num_jump].mean()
-    of_jump = weights[-num_jump:].mean()
-    share = of_jump / max(of_jump + of_mixture, 1e-300)
-    return float(np.clip(0.5 * (state.jump_share + share), 0.1, 0.9))
-
-
-def _info(state: AdaptiveState) -> Info:
+def _info(state: AdaptiveState, batch: Batch) -> Info:
     return {
-        "decision": state.next.decision,
+        "proposers": batch.proposers,
         "tempering": state.tempering,
         "effective_sample_size": state.effective_sample_size,
-        "num_components": 0 if state.fitted is None else state.fitted.density.num_components,
+        "num_components": 0 if state.fit is None else state.fit.fitted.density.num_components,
         "log_evidence": state.log_evidence,
     }

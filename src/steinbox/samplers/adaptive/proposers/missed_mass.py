@@ -1,0 +1,183 @@
+r"""The search for missed mass: where the target is much denser than anything that was fitted.
+
+.. code-block:: text
+
+   scan ─► points with log p − log(Ẑ q) > 5 ─► cluster ─► lead: Gaussians fitted to its own tempered weights, batch
+   after batch ─► weights are even: its mass is known ─► a component of the fit, or nothing
+
+A scan draws from the initial distribution, from a wider one, and from components of the fit made narrow. What it comes
+upon is followed, one cluster after the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from steinbox.common.arrays import Array, IntegerArray
+from steinbox.common.serialization import serializable
+from steinbox.densities.fitting.weighted_points import WeightedPoints
+from steinbox.densities.gaussian import Gaussian
+from steinbox.densities.gaussian_mixture import GaussianMixture
+from steinbox.densities.initial import Initial
+from steinbox.numerics.weights import effective_sample_size, normalize
+from steinbox.samplers.adaptive.proposer import Block, Discovery, Offer, Proposer, View
+from steinbox.samplers.adaptive.proposers.leads import Lead, LocalFit, excess_log_density, find_lead, fit_locally, share
+from steinbox.samplers.adaptive.weighted_archive import Source
+
+_MAX_SCANS = 2
+_MIN_EVEN_BATCHES = 3  # with even weights before the first scan, or one late in the run
+_LATE = 0.4  # of the budget
+
+
+@serializable("adaptive-search")
+@dataclass(frozen=True, eq=False)
+class SearchMemory:
+    """How far the search has come: ``settled`` are the rows that leads have gone through."""
+
+    num_evals: int = 0
+    num_scans: int = 0
+    is_on: bool = False
+    num_failed: int = 0
+    lead: Lead | None = None
+    settled: IntegerArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+
+
+@dataclass(frozen=True)
+class MissedMass(Proposer):
+    """Two scans: one when the weights are even, one before stopping early; and whatever they come upon."""
+
+    name = "search"
+
+    def propose(self, view: View, memory: SearchMemory | None, rng: np.random.Generator) -> tuple[Offer, SearchMemory]:
+        memory = SearchMemory() if memory is None else memory
+        if memory.is_on:
+            return self._follow(view, memory, rng)
+        if _is_due(view, memory):
+            return self._scan(view, memory, rng)
+        return None, memory
+
+    def is_done(self, view: View, memory: SearchMemory | None) -> bool:
+        """Whether all scans are done, and all that they came upon was followed."""
+        return memory is not None and _is_done(memory)
+
+    def _scan(self, view: View, memory: SearchMemory, rng: np.random.Generator) -> tuple[Offer, SearchMemory]:
+        """Of everything; the last one of the initial distribution alone, and with most of the room there is."""
+        memory = replace(memory, num_scans=memory.num_scans + 1, is_on=True, num_failed=0)
+        room = _room(view, memory)
+        if room < 2 * view.tuning.min_search_batch or view.fit is None:
+            return None, replace(memory, is_on=False)
+        if memory.num_scans == _MAX_SCANS:
+            size = int(view.tuning.last_scan_fraction * room)
+            block = Block(view.initial.sample(size, rng), (Source(self.name, None, size),))
+        else:
+            block = self._first_scan(view, min(view.batch_size, room // 2), rng)
+        return block, replace(memory, num_evals=memory.num_evals + len(block.points))
+
+    def _first_scan(self, view: View, size: int, rng: np.random.Generator) -> Block:
+        assert view.fit is not None
+        num_narrow = min(view.tuning.num_narrow, size // 5)
+        num_wide, wide = size - num_narrow, widen(view.initial, rng)
+        narrow = view.fit.fitted.density.scale_components(view.tuning.narrow_widths)
+        draws = [
+            view.initial.sample(size, rng),
+            wide.quasi_random(num_wide, rng),
+            narrow.quasi_random(num_narrow, rng),
+        ]
+        densities, counts = (None, wide, narrow), (size, num_wide, num_narrow)
+        sources = tuple(Source(self.name, each, count) for each, count in zip(densities, counts, strict=True))
+        return Block(np.concatenate(draws), sources)
+
+    def _follow(self, view: View, memory: SearchMemory, rng: np.random.Generator) -> tuple[Offer, SearchMemory]:
+        """A batch of the lead, a discovery at its end, or nothing if there is no lead to follow any more."""
+        tuning, room = view.tuning, _room(view, memory)
+        if memory.lead is not None:
+            discovery, memory = _continue_lead(view, memory, memory.lead, room, rng)
+            if discovery is not None:
+                return discovery, memory
+        can_go_on = room >= tuning.min_search_batch
+        if memory.lead is None and memory.num_failed < tuning.max_failed_leads and can_go_on:
+            memory = replace(memory, lead=find_lead(view, memory.settled, rng))
+        if memory.lead is None or not can_go_on:
+            return None, replace(memory, is_on=False, lead=None)
+        density, size = memory.lead.density, min(max(50, 5 * view.archive.dimension), room)
+        block = Block(density.quasi_random(size, rng), (Source(self.name, density, size),))
+        return block, replace(memory, num_evals=memory.num_evals + size)
+
+
+def _is_done(memory: SearchMemory) -> bool:
+    return memory.num_scans >= _MAX_SCANS and not memory.is_on
+
+
+def _is_due(view: View, memory: SearchMemory) -> bool:
+    """When the weights are even, for a while or late in the run, and once more before stopping early."""
+    if view.fit is None or _is_done(memory):
+        return False
+    if memory.num_scans > 0:
+        return view.is_enough
+    num_even = sum(milestone.tempering == 1 for milestone in view.path)
+    is_late = view.num_evals > _LATE * view.max_evals
+    return num_even >= _MIN_EVEN_BATCHES or (is_late and view.tempering == 1)
+
+
+def _room(view: View, memory: SearchMemory) -> int:
+    """How many evaluations the search may still use."""
+    most = view.tuning.max_search_fraction * view.max_evals
+    first = np.clip(view.tuning.first_search_evals, most / 2, most)
+    return min(view.num_left, int(most if memory.num_scans > 1 else first) - memory.num_evals)
+
+
+def _continue_lead(
+    view: View, memory: SearchMemory, lead: Lead, room: int, rng: np.random.Generator
+) -> tuple[Discovery | None, SearchMemory]:
+    """The lead's next Gaussian; no lead if it has come to its end, with a discovery if there was any mass."""
+    archive, tuning, excess = view.archive, view.tuning, excess_log_density(view)
+    rows = np.concatenate([lead.rows, np.arange(lead.start, len(archive))])
+    settled = np.concatenate([memory.settled, rows])
+    failed = replace(memory, lead=None, num_failed=memory.num_failed + 1, settled=settled)
+    rows = rows[excess[rows] > tuning.min_excess]
+    fit = fit_locally(archive, rows, rng)
+    if fit is None:
+        return None, failed
+    heights, mass = (*lead.heights, fit.mean(archive.log_prob[rows])), share(archive, rows)
+    is_certain = fit.power > tuning.even_power
+    goes_back = len(lead.heights) > 1 and _goes_back(view, excess, fit.mean(excess[rows]))
+    if mass < tuning.negligible_mass and (is_certain or goes_back or not _arrives(view, heights)):
+        return None, failed
+    is_last = mass >= tuning.negligible_mass and room < tuning.min_search_batch
+    if (is_certain and lead.is_certain) or is_last:
+        memory = replace(memory, lead=None, num_failed=0, settled=settled)
+        return Discovery(_weight(view, rows, fit), mass), memory
+    lead = replace(lead, heights=heights, density=fit.density, is_certain=is_certain)
+    return None, replace(memory, lead=lead)
+
+
+def _weight(view: View, rows: IntegerArray, fit: LocalFit) -> WeightedPoints:
+    weights = normalize(fit.power * view.archive.log_weights[rows])
+    return WeightedPoints(view.archive.points[rows], weights, effective_sample_size(weights))
+
+
+def _goes_back(view: View, excess: Array, mean_excess: float) -> bool:
+    """Whether the lead goes to where the fit is: few of its last points were missed, or none by much."""
+    is_new = excess[-max(view.archive.sources[-1].count, 1) :] > view.tuning.min_excess
+    return bool(is_new.mean() < view.tuning.min_new_fraction or mean_excess < view.tuning.min_mean_excess)
+
+
+def _arrives(view: View, heights: tuple[float, ...]) -> bool:
+    """Whether the lead would come to where the weight is in time, if it went on as in its second half."""
+    num_batches = len(heights) - 1
+    if num_batches == 1:
+        return True
+    weights = normalize(view.archive.log_weights)
+    inside = weights > 0
+    missing = float(weights[inside] @ view.archive.log_prob[inside]) - heights[-1]
+    half = num_batches // 2
+    per_batch = (heights[-1] - heights[half]) / (num_batches - half)
+    return missing < per_batch * (view.tuning.max_lead_batches - num_batches)
+
+
+def widen(initial: Initial, rng: np.random.Generator) -> GaussianMixture:
+    """A Gaussian twice as wide as the initial distribution."""
+    draws = initial.sample(1000, rng)
+    return GaussianMixture([Gaussian(draws.mean(axis=0), cov=4 * np.atleast_2d(np.cov(draws.T)))])

@@ -1,0 +1,95 @@
+"""The numbers of the default sampler, in one place: each with its unit, and where it comes from.
+
+``AdaptiveImportanceSampling(tuning=Tuning(max_search_fraction=0.1))`` changes one of them. "Ablation" is
+``benchmarks/accuracy/ablation.py``; what has no other source was chosen on the problems of groups "tuning" and "seen".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tuning:
+    """Settings of the parts of :class:`~steinbox.AdaptiveImportanceSampling`."""
+
+    # -- batches
+    batch_fraction: float = 1 / 50
+    """Of the budget: a batch, between the two limits below. Ablation: half or twice as much changes little."""
+    min_batch: int = 200
+    """Evaluations (10 per dimension if that is more, but at most a sixth of the budget)."""
+    max_batch: int = 2000
+    """Evaluations, while weights are uneven."""
+    growth: float = 0.25
+    """Of all points so far: a batch, once weights are even (geometric growth keeps the number of fits small)."""
+    num_first_parts: int = 4
+    """Parts of the first batch, so that a run that is interrupted early has something to return."""
+    min_first_part: int = 50
+    """Evaluations of such a part, of which one must be inside the support."""
+    min_inside: int = 10
+    """Points inside the support before anything is fitted."""
+
+    # -- weights
+    min_tempered_fraction: float = 0.05
+    """Of all points: the effective sample size that weights are tempered to (at least 50, 5 d, a quarter batch)."""
+    min_share: float = 0.1
+    """Of a batch: what every proposer gets that shares it, whatever its draws have earned."""
+    regrowth: float = 1.3
+    """Factor by which the effective sample size must grow before another shape of the family is tried."""
+
+    # -- stopping early
+    draws_per_particle: float = 20.0
+    """Effective sample size per particle from which more points do not change the particles (twice that with noise)."""
+    max_evidence_change: float = 0.05
+    """Nats by which the last third of the points may have changed the log-evidence."""
+
+    # -- search for missed mass
+    max_search_fraction: float = 0.2
+    """Of the budget."""
+    first_search_evals: int = 2000
+    """Evaluations of the first scan and its leads (but half to all of what the search may have)."""
+    last_scan_fraction: float = 0.75
+    """Of what is left to the search: the last scan; the rest is for leads."""
+    min_search_batch: int = 20
+    """Evaluations."""
+    min_excess: float = 5.0
+    """Nats by which a point is denser than fitted to count as missed: a factor of 150."""
+    min_mean_excess: float = 6.5
+    """Nats: a lead whose points exceed the fit by less, on average, goes back to where the fit is."""
+    min_new_fraction: float = 0.45
+    """Of a lead's last batch must be missed points, or it goes back to where the fit is."""
+    max_lead_batches: int = 25
+    """A lead must climb fast enough to arrive within so many batches."""
+    max_failed_leads: int = 3
+    """In a row."""
+    even_power: float = 0.7
+    """Weights that need not be tempered to a smaller power tell how much mass there is."""
+    negligible_mass: float = 0.01
+    """A share of all weight."""
+    narrow_widths: tuple[float, ...] = (1 / 4, 1 / 16, 1 / 64)
+    """In widths of a component: within a mode there may be a spike. Ablation: 13-fold on spike_and_slab10."""
+    num_narrow: int = 60
+    """Draws of the narrowed components in the first scan."""
+
+    # -- refinement by a surrogate
+    max_draws_to_refine: float = 10.0
+    """Effective sample size per particle: beyond, the archive is as good a pool as any surrogate's."""
+    max_surrogate_std: float = 1.0
+    """Nats: the surrogate's own standard deviation where the particles would be."""
+    min_agreement: float = 0.95
+    """Effective sample size per particle that p over prediction leaves, to take the refined particles as they are."""
+    min_refinement_points: int = 40
+    max_refinement_points: int = 1500
+    """Training points of the surrogate; the solve is cubic in their number."""
+
+    # -- warnings
+    min_draws_per_particle: float = 0.25
+    """Effective sample size per particle: with less, 200 particles are twice as far off as 200 exact draws."""
+    min_power: float = 0.9
+    """Weights that must be tempered to a smaller power are too uneven."""
+    max_evidence_rise: float = 0.3
+    """Nats of log-evidence that the second half of the points may add."""
+    min_draws_to_compare: float = 0.1
+    """Effective sample size per particle of the earlier points that the later ones are compared with."""
+    max_pareto_shape: float = 0.7
+    """Beyond, weights have practically no variance (Vehtari et al., 2024); it matters below 2 draws per particle."""
