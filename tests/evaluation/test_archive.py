@@ -43,13 +43,13 @@ def test_known_values_make_a_better_surrogate():
     rng = np.random.default_rng(0)
     points, known = TARGET.sample(30, rng), TARGET.sample(1500, rng)
     evaluation = Evaluation(TARGET.log_prob(points), np.zeros(30, dtype=bool))
-    method = sb.GFSVGD()
-    state = method.start(sb.Problem(TARGET, points, 10_000), rng)
-    informed = method.warm_start(state, known, TARGET.log_prob(known))
+    problem = sb.Problem(TARGET, points, 10_000)
+    flow = sb.GFSVGD().plan(problem)
+    state = flow.start(problem, rng)
+    informed = flow.warm_start(state, known, TARGET.log_prob(known))
     exact = TARGET.score(points)
-    alone, better = (
-        np.abs(method.force(each, points, evaluation, 1.0).score - exact).mean() for each in (state, informed)
-    )
+    values = (flow.anneal(each, points, evaluation, 1.0, np.full(30, False))[0] for each in (state, informed))
+    alone, better = (np.abs(flow.drive.force(each).score - exact).mean() for each in values)
     assert better < alone / 2
 
 

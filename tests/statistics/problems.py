@@ -9,7 +9,8 @@ import numpy as np
 from scipy.special import digamma, polygamma
 
 import steinbox as sb
-from steinbox.samplers.stein.sampler import SteinSampler
+from steinbox.samplers.stein.drive import Drive
+from steinbox.samplers.stein.sampler import SteinMethod
 
 
 class Skewed:
@@ -87,13 +88,28 @@ class FlippedSign(ZeroSteps):
         return self.optimizer.step(-direction, state, progress)
 
 
-def drop_weights(sampler: SteinSampler) -> SteinSampler:
-    """The same sampler, blind to its importance weights."""
+@dataclass(frozen=True)
+class Unweighted(Drive):
+    """A drive without its importance weights."""
+
+    drive: Drive
+
+    @property
+    def num_history(self):
+        return self.drive.num_history
+
+    def force(self, values):
+        force = self.drive.force(values)
+        return dataclasses.replace(force, log_weights=np.zeros_like(force.log_weights))
+
+
+def drop_weights(sampler: SteinMethod) -> SteinMethod:
+    """The same method, blind to its importance weights."""
 
     class Dropped(type(sampler)):
-        def force(self, *arguments):
-            force = super().force(*arguments)
-            return dataclasses.replace(force, log_weights=np.zeros_like(force.log_weights))
+        def plan(self, problem):
+            flow = super().plan(problem)
+            return dataclasses.replace(flow, drive=Unweighted(flow.drive))
 
     return Dropped(**{field.name: getattr(sampler, field.name) for field in dataclasses.fields(sampler)})
 
@@ -105,7 +121,7 @@ BREAK = {
 }
 
 
-def recovery_error(sampler: SteinSampler, target, seed: int) -> float:
+def recovery_error(sampler: SteinMethod, target, seed: int) -> float:
     """The worst of: a mean's error in standard deviations, a variance's error in logarithms."""
     result = sb.sample(
         target.log_prob, INITIAL, method=sampler, score=target.score, num_particles=60, vectorized=True, seed=seed

@@ -6,14 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steinbox.evaluation import Evaluation
 from steinbox.numerics.weights import normalize
-from steinbox.samplers.stein.sampler import Force, SteinState
-from steinbox.samplers.stein.svgd import SVGD
+from steinbox.samplers.base import Problem
+from steinbox.samplers.stein.drive import AnnealedValues, Drive, Force, TargetScore
+from steinbox.samplers.stein.path import NoPath
+from steinbox.samplers.stein.sampler import SteinFlow, SteinMethod
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hybrid(SVGD):
+class Hybrid(SteinMethod):
     r"""The update :math:`(1 - \lambda) \phi_{\rho = p} + \lambda\, \phi_{\rho = 1}`, that is
 
     .. math:: \Delta x_i = \sum_j \Big[ \frac{1-\lambda}{n} \nabla\log p(x_j) k(x_j, x_i)
@@ -30,11 +31,25 @@ class Hybrid(SVGD):
 
     share: float = 0.0
 
-    def force(self, state: SteinState, points: np.ndarray, evaluation: Evaluation, temperature: float) -> Force:
-        plain = super().force(state, points, evaluation, temperature)
-        inside = np.isfinite(evaluation.log_prob)
+    @property
+    def needs_score(self) -> bool:
+        return True
+
+    def plan(self, problem: Problem) -> SteinFlow:
+        return self.compose(problem, Blend(self.share), NoPath())
+
+
+@dataclass(frozen=True)
+class Blend(Drive):
+    """The target's score with weights that blend equal ones and those of a flat surrogate."""
+
+    share: float
+
+    def force(self, values: AnnealedValues) -> Force:
+        plain, log_prob = TargetScore().force(values), values.log_target_at_particles
+        inside = np.isfinite(log_prob)
         drive = (1 - self.share) * normalize(plain.log_weights)
-        flat = normalize(np.where(inside, -np.where(inside, evaluation.log_prob, 0.0), -np.inf))
+        flat = normalize(np.where(inside, -np.where(inside, log_prob, 0.0), -np.inf))
         repulsion = drive + self.share * flat
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.where(repulsion > 0, drive / repulsion, 0.0)

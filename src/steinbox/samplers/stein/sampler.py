@@ -1,17 +1,16 @@
-r"""What the four Stein samplers share: particles that flow along the Stein direction.
+r"""The flow that all four Stein samplers are: particles that move along the Stein direction.
 
 .. code-block:: text
 
-   values ─ anneal ─► surrogate ─► log-weights ─► kernel sums ─► direction ─► optimiser ─► particles
+   values ─ anneal ─► surrogate ─► log-weights ─► kernel sums ─► direction ─► optimizer ─► particles
 
-A subclass says only what drives the particles: the target's own score, or a surrogate's with weights.
+What differs is composed: a :mod:`path <steinbox.samplers.stein.path>` says which target a move aims at, a :mod:`drive
+<steinbox.samplers.stein.drive>` turns its values into scores and weights.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass, field, replace
-from typing import Self
 
 import numpy as np
 
@@ -23,14 +22,16 @@ from steinbox.maps.coordinates import Coordinates, Whitened
 from steinbox.numerics.bandwidth import Median, Rule, as_rule
 from steinbox.numerics.kernels import RBF, Kernel
 from steinbox.numerics.optimizers import Adam, CosineDecay, Optimizer, OptimizerState
-from steinbox.numerics.pairwise import squared_distances
 from steinbox.numerics.weights import effective_sample_size, normalize
 from steinbox.samplers.annealing import path_warnings
-from steinbox.samplers.base import Info, Problem, Sample, StalledError
+from steinbox.samplers.base import Info, Problem, Sample
 from steinbox.samplers.fixed_length import CountingSampler, FixedLength
 from steinbox.samplers.stein.direction import stein_direction
+from steinbox.samplers.stein.drive import AnnealedValues, Drive, nearest_rows, require_two
+from steinbox.samplers.stein.path import Path
+from steinbox.samplers.stein.rescue import bring_back, is_hopeless, sort_out
 
-_MOST_FAILURES_IN_ROW = 2  # one failure says nothing about where a particle is, two do
+MAX_FAILURES_IN_ROW = 2  # one failure says nothing about where a particle is, two do
 
 
 @serializable("stein-state")
@@ -53,18 +54,9 @@ class SteinState:
     movement: float
 
 
-@dataclass(frozen=True, eq=False)
-class Force:
-    """What drives the particles: scores, log-weights and the factor of the repulsion."""
-
-    score: Array
-    log_weights: Array
-    repulsion: float = 1.0
-
-
 @dataclass(frozen=True, kw_only=True)
-class SteinSampler(FixedLength[SteinState], CountingSampler[SteinState]):
-    """The knobs that all four have; see the subclasses.
+class SteinMethod(FixedLength[SteinState]):
+    """The settings that all Stein samplers have; a subclass says what drives the particles, and along which path.
 
     Parameters
     ----------
@@ -81,6 +73,11 @@ class SteinSampler(FixedLength[SteinState], CountingSampler[SteinState]):
         Stop when the root mean square step, in units of ``coordinates`` and at full temperature, falls below it.
     rescue : bool
         Whether stragglers in the far tail are brought in (docs/conventions.md); the paper's algorithms leave them.
+
+    Notes
+    -----
+    ``result.trace`` has, for each move, its ``temperature``, the kernel's ``bandwidth``, the ``effective_sample_size``
+    of the weights, the optimizer's ``step_size``, and the root mean square step (``movement``).
     """
 
     bandwidth: float | str | Rule = field(default_factory=Median)
@@ -99,33 +96,22 @@ class SteinSampler(FixedLength[SteinState], CountingSampler[SteinState]):
         if not self.tolerance >= 0:
             raise ValueError(f"expected a tolerance of at least 0, got {self.tolerance}")
 
-    # -- what a subclass says ------------------------------------------------------------------------------------------
+    def compose(self, problem: Problem, drive: Drive, path: Path) -> SteinFlow:
+        """The sampler that this drive moves along this path."""
+        return SteinFlow(self, drive, path, self.count_iterations(problem))
 
-    @property
-    def num_history(self) -> int:
-        """How many past iterations the force looks at."""
-        return 0
 
-    def temperature(self, state: SteinState) -> float:
-        r"""The :math:`\alpha_{t+1}` of this iteration; one without annealing."""
-        return 1.0
+@dataclass(frozen=True)
+class SteinFlow(CountingSampler[SteinState]):
+    """Particles, moved by a drive along a path."""
 
-    def log_target(self, points: Array, log_prob: Array, temperature: float) -> Array:
-        """The log-density that this iteration aims at, from the target's values at the points."""
-        return log_prob
-
-    @abstractmethod
-    def force(self, state: SteinState, points: Array, evaluation: Evaluation, temperature: float) -> Force:
-        """What drives the particles at this iteration."""
-
-    # -- ask, tell -----------------------------------------------------------------------------------------------------
-
-    def plan(self, problem: Problem) -> Self:
-        """The same sampler with its open settings filled in from the problem."""
-        return self
+    settings: SteinMethod
+    drive: Drive
+    path: Path
+    num_iterations: int
 
     def start(self, problem: Problem, rng: np.random.Generator) -> SteinState:
-        """The particles before the first evaluation, and how many moves the budget allows."""
+        """The particles before the first evaluation."""
         particles, num_particles, dimension = problem.particles, problem.num_particles, problem.dimension
         return SteinState(
             particles=particles,
@@ -136,12 +122,19 @@ class SteinSampler(FixedLength[SteinState], CountingSampler[SteinState]):
             known=np.empty((0, dimension)),
             known_log_prob=np.empty(0),
             failures_in_row=np.zeros(num_particles, dtype=np.int64),
-            optimizer=self.optimizer.start(particles.shape),
+            optimizer=self.settings.optimizer.start(particles.shape),
             temperature=0.0,
             iteration=0,
-            num_iterations=self.count_iterations(problem),
+            num_iterations=self.num_iterations,
             movement=np.inf,
         )
+
+    def warm_start(self, state: SteinState, points: Array, log_prob: Array) -> SteinState:
+        """Values from earlier runs train the surrogate, if there is one, wherever the particles come near them."""
+        if not self.drive.learns_from_values:
+            name = type(self.settings).__name__
+            raise ValueError(f"{name} builds no surrogate and has no use for archive=; leave it out")
+        return replace(state, known=points, known_log_prob=log_prob)
 
     def ask(self, state: SteinState, rng: np.random.Generator) -> Array:
         """The particles themselves."""
@@ -151,37 +144,35 @@ class SteinSampler(FixedLength[SteinState], CountingSampler[SteinState]):
         self, state: SteinState, points: Array, evaluation: Evaluation, rng: np.random.Generator
     ) -> tuple[SteinState, Info]:
         """One move along the Stein direction."""
-        progress = self.progress(state)
-        temperature = self.temperature(state)
+        settings, progress = self.settings, self.progress(state)
+        temperature = self.path.temperature(state.iteration, state.num_iterations)
         failures_in_row = np.where(evaluation.failed, state.failures_in_row + 1, 0)
-        log_target = self.log_target(points, evaluation.log_prob, temperature)
-        hopeless = _is_hopeless(log_target) & self.rescue
-        usable, stray = _sort_out(evaluation, hopeless, failures_in_row >= _MOST_FAILURES_IN_ROW)
-        force = self.force(state, points, usable, temperature)
+        values, stray = self.anneal(state, points, evaluation, temperature, failures_in_row >= MAX_FAILURES_IN_ROW)
+        force = self.drive.force(values)
         require_two(np.isfinite(force.log_weights))
         weights = normalize(force.log_weights)
-        coordinates = self.coordinates.fit(points)
+        coordinates = settings.coordinates.fit(points)
         z = coordinates.forward(points)
-        bandwidth = as_rule(self.bandwidth)(z)
+        bandwidth = as_rule(settings.bandwidth)(z)
         score = coordinates.push_score(force.score)
-        direction = stein_direction(z, score, weights, self.kernel, bandwidth, force.repulsion)
-        step, optimizer = self.optimizer.step(direction, state.optimizer, progress)
+        direction = stein_direction(z, score, weights, settings.kernel, bandwidth, force.repulsion)
+        step, optimizer = settings.optimizer.step(direction, state.optimizer, progress)
         movement = float(np.sqrt(np.mean(step**2)))
         info = {
             "temperature": temperature,
             "bandwidth": bandwidth,
             "effective_sample_size": effective_sample_size(weights),
-            "step_size": self.optimizer.step_size(progress),
+            "step_size": settings.optimizer.step_size(progress),
             "movement": movement,
         }
-        kept, worked = self.num_history * len(points), ~usable.failed
+        num_kept, worked = self.drive.num_history * len(points), ~values.failed[: len(points)]
         new_state = replace(
             state,
             particles=points,
             log_prob=evaluation.log_prob,
-            next_particles=_brought_back(points, coordinates.displace(points, step), stray),
-            history=np.concatenate([points[worked], state.history])[:kept],
-            history_log_prob=np.concatenate([usable.log_prob[worked], state.history_log_prob])[:kept],
+            next_particles=bring_back(points, coordinates.displace(points, step), stray),
+            history=np.concatenate([points[worked], state.history])[:num_kept],
+            history_log_prob=np.concatenate([evaluation.log_prob[worked], state.history_log_prob])[:num_kept],
             failures_in_row=failures_in_row,
             optimizer=optimizer,
             temperature=temperature,
@@ -190,52 +181,32 @@ class SteinSampler(FixedLength[SteinState], CountingSampler[SteinState]):
         )
         return new_state, info
 
+    def anneal(
+        self, state: SteinState, points: Array, evaluation: Evaluation, temperature: float, given_up: Mask
+    ) -> tuple[AnnealedValues, Mask]:
+        """What is known of the target at this temperature, at the particles and elsewhere; and which are strays."""
+        near = nearest_rows(state.known, points)
+        all_points = np.concatenate([points, state.history, state.known[near]])
+        log_prob = np.concatenate([evaluation.log_prob, state.history_log_prob, state.known_log_prob[near]])
+        log_target = self.path.log_target(all_points, log_prob, temperature)
+        hopeless = is_hopeless(log_target[: len(points)]) & self.settings.rescue
+        failed, stray = sort_out(evaluation, hopeless, given_up)
+        elsewhere = np.full(len(all_points) - len(points), False)
+        score, repulsion = self.path.score(points, evaluation.score, temperature)
+        return AnnealedValues(
+            points=all_points,
+            log_target=np.where(np.concatenate([hopeless, elsewhere]), -np.inf, log_target),
+            failed=np.concatenate([failed, elsewhere]),
+            num_particles=len(points),
+            temperature=temperature,
+            score=score,
+            repulsion=repulsion,
+        ), stray
+
     def is_converged(self, state: SteinState) -> bool:
         """Whether the particles stand still at the target itself."""
-        return state.temperature == 1.0 and state.movement < self.tolerance
+        return state.temperature == 1.0 and state.movement < self.settings.tolerance
 
     def sample(self, state: SteinState) -> Sample:
         """The last evaluated particles, equally weighted inside the support and without weight outside."""
         return Sample.equally_weighted(state.particles, state.log_prob, path_warnings(state.temperature))
-
-
-def _sort_out(evaluation: Evaluation, hopeless: Mask, given_up: Mask) -> tuple[Evaluation, Mask]:
-    """What of the evaluation the force may use, and which particles to bring back.
-
-    Outside the support: no force, brought back, and taught to the surrogate as a wall. Failed: no force, not taught,
-    goes on with the others; given up after failing again: as outside. Hopeless: no force, not taught, brought back.
-    """
-    failed = evaluation.failed & ~given_up
-    log_prob = np.where(hopeless, -np.inf, evaluation.log_prob)
-    return replace(evaluation, log_prob=log_prob, failed=failed | hopeless), ~np.isfinite(log_prob) & ~failed
-
-
-def _is_hopeless(log_target: Array) -> Mask:
-    r"""Values below :math:`q_{50} - 6 (q_{75} - q_{50}) - 5` of all particles.
-
-    Draws from a target hardly ever fall there. A straggler in the far tail would be left behind as the others contract,
-    and a penalty such as −1e10 in place of −inf would spoil the surrogate.
-    """
-    inside = np.isfinite(log_target)
-    if not inside.any():
-        return inside
-    median, upper = np.quantile(log_target[inside], [0.5, 0.75])
-    return np.asarray(inside & (log_target < median - 6 * (upper - median) - 5))
-
-
-def require_two(usable: Mask) -> None:
-    """Stop where fewer than two particles can push: one alone has no spread, and nobody to be pushed by."""
-    if usable.sum() < 2:
-        raise StalledError(
-            f"{usable.sum()} of {len(usable)} particles have a finite log-density and weight; at least 2 are needed. "
-            "Choose an `initial` that overlaps the target more."
-        )
-
-
-def _brought_back(points: Array, next_points: Array, stray: Mask) -> Array:
-    """Where the particles go: strays half-way to the nearest other one, the rest along; no step that overflows."""
-    kept = np.where(np.isfinite(next_points), next_points, points)
-    if stray.any() and not stray.all():
-        nearest = points[~stray][squared_distances(points[stray], points[~stray]).argmin(axis=1)]
-        kept[stray] = (points[stray] + nearest) / 2
-    return kept

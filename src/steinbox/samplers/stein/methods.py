@@ -1,0 +1,165 @@
+r"""The four methods of Han & Liu (2018): a drive each, and a path or none.
+
+=======================  ==================  =========================
+method                   drive               path
+=======================  ==================  =========================
+:class:`SVGD`            the target's score  none
+:class:`GFSVGD`          a surrogate's       none
+:class:`AnnealedSVGD`    the target's score  from p0, by a schedule
+:class:`AnnealedGFSVGD`  a surrogate's       from p0, by a schedule
+=======================  ==================  =========================
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from steinbox.samplers.annealing import Schedule
+from steinbox.samplers.base import Problem
+from steinbox.samplers.stein.drive import SurrogateScore, TargetScore
+from steinbox.samplers.stein.path import AnnealedPath, NoPath, check_path
+from steinbox.samplers.stein.sampler import SteinFlow, SteinMethod
+from steinbox.surrogates.base import Builder, Surrogate, as_builder
+from steinbox.surrogates.interpolant import Interpolant
+
+
+@dataclass(frozen=True, kw_only=True)
+class SVGD(SteinMethod):
+    r"""Stein variational gradient descent (Liu & Wang, 2016; update 1 of Han & Liu, 2018):
+
+    .. math:: \Delta x_i = \frac1n \sum_j \big[ \nabla\log p(x_j) k(x_j, x_i) + \nabla_{x_j} k(x_j, x_i) \big].
+
+    It needs ``score=`` of :func:`steinbox.sample`. A particle whose score or value failed pushes nobody.
+
+    Parameters
+    ----------
+    num_iterations, bandwidth, optimizer, coordinates, kernel, tolerance, rescue
+        See :class:`~steinbox.samplers.stein.sampler.SteinMethod`, also for what is in ``result.trace``.
+
+    Examples
+    --------
+    >>> import steinbox as sb
+    >>> target = sb.Gaussian([1.0, -1.0], std=0.5)
+    >>> result = sb.sample(target.log_prob, sb.Gaussian([0.0, 0.0], std=2.0), score=target.score, vectorized=True,
+    ...                    method=sb.SVGD(num_iterations=200), num_particles=50)
+    >>> result.particles.mean(axis=0).round(1)
+    array([ 1., -1.])
+    """
+
+    @property
+    def needs_score(self) -> bool:
+        return True
+
+    def plan(self, problem: Problem) -> SteinFlow:
+        return self.compose(problem, TargetScore(), NoPath())
+
+
+@dataclass(frozen=True, kw_only=True)
+class GFSVGD(SteinMethod):
+    r"""Gradient-free SVGD (Algorithm 1 of Han & Liu, 2018):
+
+    .. math:: \Delta x_i = \frac{1}{\sum_j w_j} \sum_j w_j \big[ \nabla\log\rho(x_j) k(x_j, x_i)
+              + \nabla_{x_j} k(x_j, x_i) \big], \qquad w_j = \rho(x_j) / p(x_j).
+
+    Neither :math:`\rho` nor p needs to be normalized. If ``noise=`` of :func:`steinbox.sample` says that values are
+    noisy, the interpolant smooths, and all weights are one.
+
+    Parameters
+    ----------
+    surrogate : Surrogate or Builder
+        A fixed :math:`\rho`, any object with ``log_prob(points)`` and ``score(points)``, or one of
+        :mod:`steinbox.surrogates` that is rebuilt from the target's values at every step.
+    num_iterations, bandwidth, optimizer, coordinates, kernel, tolerance, rescue
+        See :class:`~steinbox.samplers.stein.sampler.SteinMethod`, also for what is in ``result.trace``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import steinbox as sb
+    >>> result = sb.sample(lambda x: -0.5 * np.sum((x - 1) ** 2), sb.Gaussian([0.0, 0.0], std=3.0), num_particles=50,
+    ...                    method=sb.GFSVGD(surrogate=sb.Gaussian([0.0, 0.0], std=1.7), num_iterations=200))
+    >>> np.abs(result.particles.mean(axis=0) - 1).max() < 0.1
+    np.True_
+    """
+
+    surrogate: Surrogate | Builder = field(default_factory=Interpolant)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        as_builder(self.surrogate)
+
+    def plan(self, problem: Problem) -> SteinFlow:
+        return self.compose(problem, SurrogateScore(as_builder(self.surrogate), problem.noise), NoPath())
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnnealedSVGD(SteinMethod):
+    r"""SVGD on the path :math:`p_t \propto p_0^{1-\alpha_t} p^{\alpha_t}` (Algorithm 2 of Han & Liu, 2018).
+
+    With ``base=surrogates.Flat()`` the path is :math:`p^{\alpha_t}`, and the update is the paper's special case, whose
+    repulsion is weighted by the inverse temperature:
+
+    .. math:: \Delta x_i = \frac1n \sum_j \Big[ \nabla\log p(x_j) k(x_j, x_i)
+              + \frac{1}{\alpha_t} \nabla_{x_j} k(x_j, x_i) \Big].
+
+    A flat p0 is improper: at small :math:`\alpha_t` the particles fly apart, and in whitened coordinates, whose unit
+    grows with the particles, they do so exponentially. Use ``coordinates=coordinates.Plain()`` with it.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        Temperatures, see :mod:`steinbox.samplers.annealing`; ``Schedule(steps_per_temperature=m)`` for the paper's m.
+    base : Surrogate, optional
+        The p0 of the path; the initial distribution if not given.
+    num_iterations, bandwidth, optimizer, coordinates, kernel, tolerance, rescue
+        See :class:`~steinbox.samplers.stein.sampler.SteinMethod`, also for what is in ``result.trace``.
+    """
+
+    schedule: Schedule = field(default_factory=Schedule)
+    base: Surrogate | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_path(self.schedule, self.base)
+
+    @property
+    def needs_score(self) -> bool:
+        return True
+
+    def plan(self, problem: Problem) -> SteinFlow:
+        base = problem.initial if self.base is None else self.base
+        return self.compose(problem, TargetScore(), AnnealedPath(base, self.schedule))
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnnealedGFSVGD(SteinMethod):
+    r"""GF-SVGD on the path :math:`p_t \propto p_0^{1-\alpha_t} p^{\alpha_t}` (Algorithm 3 of Han & Liu, 2018).
+
+    At iteration t the surrogate :math:`\rho_{t+1}` is built from the values of :math:`p_{t+1}` at the particles. The
+    default is the log-domain interpolant; ``surrogate=surrogates.KernelCurve()`` is the paper's.
+
+    Parameters
+    ----------
+    surrogate : Surrogate or Builder
+        As for :class:`GFSVGD`.
+    schedule : Schedule
+        Temperatures, see :mod:`steinbox.samplers.annealing`.
+    base : Surrogate, optional
+        The p0 of the path; the initial distribution if not given.
+    num_iterations, bandwidth, optimizer, coordinates, kernel, tolerance, rescue
+        See :class:`~steinbox.samplers.stein.sampler.SteinMethod`, also for what is in ``result.trace``.
+    """
+
+    surrogate: Surrogate | Builder = field(default_factory=Interpolant)
+    schedule: Schedule = field(default_factory=Schedule)
+    base: Surrogate | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        as_builder(self.surrogate)
+        check_path(self.schedule, self.base)
+
+    def plan(self, problem: Problem) -> SteinFlow:
+        base = problem.initial if self.base is None else self.base
+        drive = SurrogateScore(as_builder(self.surrogate), problem.noise)
+        return self.compose(problem, drive, AnnealedPath(base, self.schedule))
