@@ -21,6 +21,8 @@ NAMES = {
     "adaptive-prediction",
     "adaptive-random-walk",
     "adaptive-search",
+    "adaptive-search-looking",
+    "adaptive-search-waiting",
     "adaptive-state",
     "archive-source",
     "affine-map",

@@ -6,7 +6,6 @@ import pytest
 import steinbox as sb
 from steinbox.densities.fitting.curved_mixtures import CurvedMixtures
 from steinbox.densities.fitting.em import fit_mixture
-from steinbox.densities.fitting.quadratic import _regression, quadratic_proposal
 from steinbox.densities.fitting.shapes import Clusters, Curved, Shells, Straight
 from steinbox.densities.fitting.shells import fit_shells
 from steinbox.densities.fitting.triangular_map import fit_triangular_map
@@ -279,31 +278,3 @@ def test_quasi_random_draws_are_draws_and_more_even(rng):
     assert (np.std(means["quasi"], axis=0) < 0.3 * np.std(means["random"], axis=0)).all()
     many = np.concatenate([MIXTURE.quasi_random(500, rng) for _ in range(100)])
     np.testing.assert_allclose(np.cov(many.T), MIXTURE.cov, rtol=0.05, atol=0.05)
-
-
-def test_a_quadratic_log_density_is_found_from_afar(rng):
-    target = sb.Gaussian([3.0, -2.0, 1.0], cov=np.diag([0.1, 1.0, 0.5]))
-    points = 2 * rng.normal(size=(400, 3))
-    log_prob = target.log_prob(points)
-    jump = quadratic_proposal(points, log_prob, log_prob)
-    np.testing.assert_allclose(jump.mean, target.mean, atol=0.05)
-    np.testing.assert_allclose(jump.cov, 1.15 * target.cov, atol=0.1)
-    assert quadratic_proposal(points[:12], log_prob[:12], log_prob[:12]) is None
-    log_prob[:100] = -np.inf
-    np.testing.assert_allclose(quadratic_proposal(points, log_prob, log_prob).mean, target.mean, atol=0.05)
-
-
-@pytest.mark.parametrize(("dimension", "num_points"), [(1, 20), (3, 100), (20, 1500)])
-def test_the_quadratic_is_that_of_the_normal_equations(rng, dimension, num_points):
-    z, weights = rng.standard_normal((num_points, dimension)), rng.dirichlet(np.ones(num_points))
-    log_prob = -0.5 * (z**2).sum(axis=1) - 0.1 * (z**4).sum(axis=1) + np.sin(z[:, 0]) + z[:, 0] * z[:, -1]
-    first, second = np.triu_indices(dimension)
-    features = np.column_stack([np.ones(num_points), z, z[:, first] * z[:, second]])
-    ridge = np.diag(np.repeat([1e-8, 1e-4, 1e-3], [1, dimension, len(first)]))
-    moments, values = (features.T * weights) @ features + ridge, log_prob - weights @ log_prob
-    coefficients = np.linalg.solve(moments, (features.T * weights) @ values)
-    slope, curvature = _regression(z, log_prob, weights)
-    np.testing.assert_allclose(slope, coefficients[1 : 1 + dimension], atol=1e-5)
-    expected = np.zeros((dimension, dimension))
-    expected[first, second] = coefficients[1 + dimension :]
-    np.testing.assert_allclose(curvature, -(expected + expected.T), atol=1e-5)
