@@ -5,6 +5,7 @@ Who adds one adds a row; ``test_every_*`` fails if a public name has none.
 
 import steinbox as sb
 from steinbox import baselines, surrogates
+from steinbox.samplers import adaptive
 
 SAMPLERS = {  # one or more settings of each class
     "default": sb.AdaptiveImportanceSampling(),
@@ -37,3 +38,10 @@ SURROGATES = {
     "smoother": surrogates.Smoother(),
 }
 FOR_A_SAMPLE = ("LeaveOneOut", "PassThrough", "SampleSurrogate")  # these have values at its points only
+
+PROPOSERS = {  # of the default
+    "fitted family": adaptive.FittedFamily(),
+    "quadratic fit": adaptive.QuadraticFit(),
+    "missed mass": adaptive.MissedMass(),
+    "surrogate refinement": adaptive.SurrogateRefinement(),
+}
