@@ -5,6 +5,7 @@ from typing import Any
 
 from steinbox import baselines, surrogates, targets
 from steinbox.common.serialization import serializable
+from steinbox.densities.fitting import CurvedMixtures
 from steinbox.densities.gaussian import Gaussian
 from steinbox.densities.gaussian_mixture import GaussianMixture
 from steinbox.diagnostics import black_box_weights, gf_ksd, goodness_of_fit, ksd, mmd, thin
@@ -35,6 +36,7 @@ __all__ = [
     "Checkpoint",
     "CheckpointError",
     "CheckpointWarning",
+    "CurvedMixtures",
     "Evaluation",
     "Gaussian",
     "GaussianMixture",

@@ -20,7 +20,11 @@ _MAX_WRAPPED = 3  # angles around which the initial distribution is wrapped exac
 
 @dataclass(frozen=True)
 class FreeInitial:
-    """A distribution of the user's parameters, cut off at their bounds, as one of the free parameters."""
+    """A distribution of the user's parameters, cut off at their bounds, as one of the free parameters.
+
+    It is what the bounds pull back, but no :class:`~steinbox.densities.pullback.Pullback`: an angle has two free
+    numbers, so that dimensions differ and the way back needs a random radius.
+    """
 
     initial: Initial
     bounds: Bounds
@@ -45,27 +49,27 @@ class FreeInitial:
         )
 
     def log_prob(self, points: Array) -> Array:
-        log_terms = np.array([self.initial.log_prob(turned) for turned in self._turns(self.bounds.forward(points))])
+        log_terms = np.array([self.initial.log_prob(shifted) for shifted in self._wraps(self.bounds.forward(points))])
         return np.asarray(logsumexp(log_terms, axis=0) + self.bounds.log_det(points) - self._log_share_inside)
 
     def score(self, points: Array) -> Array:
-        turns = self._turns(self.bounds.forward(points))
-        log_terms = np.array([self.initial.log_prob(turned) for turned in turns])
-        scores = np.array([self.initial.score(turned) for turned in turns])
+        wraps = self._wraps(self.bounds.forward(points))
+        log_terms = np.array([self.initial.log_prob(shifted) for shifted in wraps])
+        scores = np.array([self.initial.score(shifted) for shifted in wraps])
         shares = np.exp(log_terms - logsumexp(log_terms, axis=0))
         return self.bounds.pull_back_score(points, np.einsum("kn,knd->nd", shares, scores))
 
-    def _turns(self, points: Array) -> list[Array]:
+    def _wraps(self, points: Array) -> list[Array]:
         """The points with angles as near as can be to the middle of the distribution, and a turn further and back."""
         widths = [each.high - each.low if isinstance(each, Periodic) else 0.0 for each in self.bounds.parameters]
         angles = [k for k, width in enumerate(widths) if width]
         near = points.copy()
         for k in angles:
             near[:, k] += widths[k] * np.round((self._middle[k] - points[:, k]) / widths[k])
-        turned = angles[:_MAX_WRAPPED]
-        turns = np.zeros((3 ** len(turned), len(widths)))
-        turns[:, turned] = np.array(list(product((-1, 0, 1), repeat=len(turned)))).reshape(len(turns), -1)
-        return [near + turn * widths for turn in turns]
+        shifted = angles[:_MAX_WRAPPED]
+        wraps = np.zeros((3 ** len(shifted), len(widths)))
+        wraps[:, shifted] = np.array(list(product((-1, 0, 1), repeat=len(shifted)))).reshape(len(wraps), -1)
+        return [near + turn * widths for turn in wraps]
 
     @cached_property
     def _log_share_inside(self) -> float:

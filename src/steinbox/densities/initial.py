@@ -95,7 +95,7 @@ def as_initial(initial: object) -> Initial | Array:
         if not all(hasattr(item, "cdf") and np.ndim(item.rvs()) == 0 for item in initial):
             raise TypeError("expected a list of univariate scipy.stats distributions, one for each parameter")
         return ScipyIndependent(tuple(initial))
-    return _checked_particles(initial)
+    return _check_particles(initial)
 
 
 def fit_initial(particles: Array) -> Gaussian:
@@ -132,7 +132,7 @@ def _from_frozen(frozen: Any) -> Initial:
     raise TypeError(f"expected a scipy.stats distribution over vectors, got one with draws of shape {draw.shape[1:]}")
 
 
-def _checked_particles(initial: object) -> Array:
+def _check_particles(initial: object) -> Array:
     expected = (
         "expected `initial` to be sb.Gaussian(...), a scipy.stats distribution, a list of them, or an (n, d) array"
     )

@@ -96,7 +96,7 @@ def _maximize(
             sample.points[mine], weights / weights.sum(), float(shares[k] * sample.effective_sample_size)
         )
         curve = fit_triangular_map(part, curved=True, pseudo_points=pseudo_points)
-        densities.append(Pullback(curve, fit_mixture(part.mapped(curve), 1, rng)))
+        densities.append(Pullback(curve, fit_mixture(part.transform(curve), 1, rng)))
     return Mixture(densities, shares[kept])
 
 

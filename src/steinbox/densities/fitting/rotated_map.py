@@ -48,20 +48,20 @@ def fit_rotated_map(sample: WeightedPoints, *, pseudo_points: float = 0.5) -> Ro
     if dimension == 1 or sample.effective_sample_size < _MIN_POINTS_PER_PRODUCT * num_products:
         return None
     center = sample.weights @ sample.points
-    centerd = sample.points - center
-    covariance = np.cov(centerd.T, aweights=sample.weights, ddof=0)
+    centered = sample.points - center
+    covariance = np.cov(centered.T, aweights=sample.weights, ddof=0)
     scales = np.maximum(np.sqrt(np.diag(covariance)), 1e-300)
     if np.linalg.eigvalsh(covariance / np.outer(scales, scales))[0] < _MIN_EIGENVALUE:
         return None
     white = np.linalg.inv(np.linalg.cholesky(covariance)).T
-    variances, directions = _unexplained_variances(centerd @ white, _products(centerd @ white), sample)
+    variances, directions = _unexplained_variances(centered @ white, _products(centered @ white), sample)
     if variances[-1] > _MAX_UNEXPLAINED * (1 - num_products / sample.effective_sample_size):
         return None
     num_explaining = 1 + int(np.argmax(np.log(variances[:-1] / np.maximum(variances[1:], 1e-12))))
     axes = white @ directions
     for _ in range(_NUM_CORRECTIONS):
-        axes = _correct_axes(axes, white, centerd, num_explaining, sample)
-    along_axes = WeightedPoints(centerd @ axes, sample.weights, sample.effective_sample_size)
+        axes = _correct_axes(axes, white, centered, num_explaining, sample)
+    along_axes = WeightedPoints(centered @ axes, sample.weights, sample.effective_sample_size)
     return RotatedMap(
         center,
         axes,
@@ -69,10 +69,10 @@ def fit_rotated_map(sample: WeightedPoints, *, pseudo_points: float = 0.5) -> Ro
     )
 
 
-def _correct_axes(axes: Array, white: Array, centerd: Array, num_explaining: int, sample: WeightedPoints) -> Array:
-    """The axes after a Gauss-Newton step: those of s turned by E, then those of r found anew given products of s."""
+def _correct_axes(axes: Array, white: Array, centered: Array, num_explaining: int, sample: WeightedPoints) -> Array:
+    """The axes after a Gauss-Newton step: those of s rotated by E, then those of r found anew given products of s."""
     explaining, explained = axes[:, :num_explaining], axes[:, num_explaining:]
-    s, r = centerd @ explaining, centerd @ explained
+    s, r = centered @ explaining, centered @ explained
     squares = _products(s)
     mixed = (s[:, :, None] * r[:, None, :]).reshape(len(s), -1)
     slopes = _slopes(np.column_stack([s, squares, mixed]), r, sample)
@@ -84,7 +84,7 @@ def _correct_axes(axes: Array, white: Array, centerd: Array, num_explaining: int
     wanted = crossed.transpose(2, 0, 1).reshape(-1, r.shape[1])
     turn = np.linalg.lstsq(2 * quadratics.reshape(-1, num_explaining), wanted, rcond=None)[0]
     explaining = explaining + explained @ turn.T
-    directions = _unexplained_variances(centerd @ white, _products(centerd @ explaining), sample)[1]
+    directions = _unexplained_variances(centered @ white, _products(centered @ explaining), sample)[1]
     return np.column_stack([explaining, (white @ directions)[:, num_explaining:]])
 
 
@@ -94,12 +94,12 @@ def _products(z: Array) -> Array:
 
 
 def _slopes(features: Array, values: Array, sample: WeightedPoints) -> Array:
-    """Weighted least squares of centerd values on features, with a little ridge."""
-    centerd = features - sample.weights @ features
-    scale = np.sqrt(sample.weights @ centerd**2) + 1e-12
-    centerd /= scale
-    weighted = (centerd * sample.weights[:, None]).T
-    moments = weighted @ centerd + 0.5 / sample.effective_sample_size * np.eye(len(weighted))
+    """Weighted least squares of centered values on features, with a little ridge."""
+    centered = features - sample.weights @ features
+    scale = np.sqrt(sample.weights @ centered**2) + 1e-12
+    centered /= scale
+    weighted = (centered * sample.weights[:, None]).T
+    moments = weighted @ centered + 0.5 / sample.effective_sample_size * np.eye(len(weighted))
     return np.asarray(np.linalg.solve(moments, weighted @ values) / scale[:, None])
 
 

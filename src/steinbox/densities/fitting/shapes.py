@@ -143,4 +143,4 @@ def fit_pullback(
     start: Array | None = None,
 ) -> ClustersDensity:
     """Fit a mixture behind this map, from these responsibilities."""
-    return Pullback(map_, kind.fit(sample.mapped(map_), rng, start))
+    return Pullback(map_, kind.fit(sample.transform(map_), rng, start))

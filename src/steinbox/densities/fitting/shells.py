@@ -6,7 +6,7 @@ mixture (Andrews & Mallows, 1974)
 
 .. math:: q(x) = \sum_j \pi_j\, N(x \mid \mu, s_j^2 D)
 
-with a ladder of widths :math:`s_j` does, and has hardly more to learn than one Gaussian.
+with a ladder of widths :math:`s_j` does, and has little more to learn than one Gaussian.
 """
 
 from __future__ import annotations

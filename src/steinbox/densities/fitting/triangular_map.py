@@ -84,7 +84,7 @@ def _assemble(fits: list[_Conditional], z: Array, order: IntegerArray, center: A
 
 
 def _fit_straight(z: Array, regression: _Regression) -> list[_Conditional]:
-    """Means that are linear, and one variance each: all regressions of centerd points at once, by one factorization."""
+    """Means that are linear, and one variance each: all regressions of centered points at once, by one factorization."""
     moments = (z * regression.weights[:, None]).T @ z
     root = np.linalg.cholesky(moments + regression.pseudo_points / regression.num_points * np.eye(len(moments)))
     residuals = np.linalg.inv(root / np.diag(root))  # in its k-th row, a one and the negative slopes
@@ -123,7 +123,7 @@ def _fit_curved(z: Array, k: int, products: _Products, regression: _Regression) 
 
 @dataclass(frozen=True, eq=False)
 class _Products:
-    """Pairs of coordinates multiply_pairs, and the same clipped as :meth:`_Regression.significant` wants them.
+    """Products of pairs of coordinates, and the same clipped as :meth:`_Regression.significant` wants them.
 
     Pairs are in the order of the later coordinate, so that those before any coordinate come first, and all is computed
     once.
@@ -197,8 +197,8 @@ class _Regression:
         clipped = self.clip(candidates) if clipped is None else clipped
         squares = clipped**2
         threshold = np.sqrt(2 * np.log(max(candidates.shape[1] * self.num_coordinates, 3)))
-        centerd = response - self.weights @ response
-        residual = centerd
+        centered = response - self.weights @ response
+        residual = centered
         while len(found) < self.num_points / 10:
             rest = self.clip(residual[:, None])[:, 0]
             spread = np.sqrt((self.weights * rest**2) @ squares) + 1e-300
@@ -207,17 +207,17 @@ class _Regression:
             if signal.max() < threshold:
                 break
             found.append(int(np.argmax(signal)))
-            columns = np.column_stack([np.ones(len(centerd)), candidates[:, found]])
-            residual = centerd - columns @ self.fit(columns, centerd)
+            columns = np.column_stack([np.ones(len(centered)), candidates[:, found]])
+            residual = centered - columns @ self.fit(columns, centered)
         return found
 
     def clip(self, values: Array) -> Array:
-        """Columns centerd, cut off at a standard deviation, and centerd again."""
-        centerd = values - self.weights @ values
-        spread = np.sqrt(self.weights @ centerd**2)
-        np.clip(centerd, -spread, spread, out=centerd)
-        centerd -= self.weights @ centerd
-        return centerd
+        """Columns centered, cut off at a standard deviation, and centered again."""
+        centered = values - self.weights @ values
+        spread = np.sqrt(self.weights @ centered**2)
+        np.clip(centered, -spread, spread, out=centered)
+        centered -= self.weights @ centered
+        return centered
 
 
 # -- the order of the coordinates --------------------------------------------------------------------------------------

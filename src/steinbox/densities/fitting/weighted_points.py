@@ -24,7 +24,7 @@ class WeightedPoints:
         weights = self.weights[rows] / self.weights[rows].sum()
         return WeightedPoints(self.points[rows], weights, share * self.effective_sample_size)
 
-    def mapped(self, map_: Bijection) -> WeightedPoints:
+    def transform(self, map_: Bijection) -> WeightedPoints:
         """Their images, with the same weights."""
         return replace(self, points=map_.forward(self.points))
 

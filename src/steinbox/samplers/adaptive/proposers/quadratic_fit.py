@@ -50,7 +50,7 @@ def fit_gaussian(points: Array, log_prob: Array, log_weights: Array) -> Gaussian
     --------
     >>> import numpy as np
     >>> points = np.random.default_rng(0).normal(size=(200, 2))
-    >>> log_prob = -0.5 * ((points - 2.0) ** 2).sum(axis=1) / 0.25  # a target that hardly any point comes near
+    >>> log_prob = -0.5 * ((points - 2.0) ** 2).sum(axis=1) / 0.25  # a target that few points come near
     >>> gaussian = fit_gaussian(points, log_prob, log_prob)
     >>> gaussian.mean.round(1)
     array([2., 2.])
