@@ -21,9 +21,9 @@ def fit_triangular_map(
 ) -> TriangularMap:
     r"""The map that makes weighted points as white as it can; affine if not ``curved``.
 
-    Those products enter the means, and those coordinates the log-scales, that are significant: in
-    standard errors, above the universal threshold :math:`\sqrt{2 \log F}` of F candidates, so that pure noise seldom
-    passes. Slopes are shrunk to zero by ``pseudo_points``. The order of the coordinates is found if it is not given.
+    Those products enter the means, and those coordinates the log-scales, that are significant: in standard errors,
+    above the universal threshold :math:`\sqrt{2 \log F}` of F candidates, so that pure noise seldom passes. Slopes are
+    shrunk to zero by ``pseudo_points``. The order of the coordinates is found if it is not given.
 
     Examples
     --------
@@ -54,8 +54,8 @@ def fit_triangular_map(
 class _Conditional:
     """One coordinate given those before it: coefficients of the mean and of the log-variance.
 
-    The mean's are of 1, the coordinates before and the pairs; the log-variance's of 1 and the scale
-    predictors, which count coordinates from 0 and their squares from d.
+    The mean's are of 1, the coordinates before and the pairs; the log-variance's of 1 and the scale predictors, which
+    count coordinates from 0 and their squares from d.
     """
 
     mean: Array
@@ -84,7 +84,7 @@ def _assemble(fits: list[_Conditional], z: Array, order: IntegerArray, center: A
 
 
 def _fit_straight(z: Array, regression: _Regression) -> list[_Conditional]:
-    """Means that are linear, and one variance each: all regressions of centered points at once, by one factorization."""
+    """Linear means and one variance each: all regressions of centered points at once, by one factorization."""
     moments = (z * regression.weights[:, None]).T @ z
     root = np.linalg.cholesky(moments + regression.pseudo_points / regression.num_points * np.eye(len(moments)))
     residuals = np.linalg.inv(root / np.diag(root))  # in its k-th row, a one and the negative slopes
