@@ -9,14 +9,14 @@ from scipy.spatial.distance import cdist, pdist
 
 from steinbox.numerics import pairwise
 from steinbox.numerics.kernels import IMQ, RBF
-from steinbox.numerics.pairwise import median, tiles
+from steinbox.numerics.pairwise import distances, median
 
 KERNELS = [(RBF(), oracles.rbf), (IMQ(), oracles.imq)]
 
 
 @pytest.fixture(params=[3, 256], ids=["small tiles", "one tile"])
 def tile(request, monkeypatch):
-    monkeypatch.setattr(tiles, "MAX_TILE_ROWS", request.param)
+    monkeypatch.setattr(distances, "MAX_TILE_ROWS", request.param)
 
 
 def test_squared_distances_stay_exact_far_from_the_origin(rng):

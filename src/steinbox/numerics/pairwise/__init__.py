@@ -5,17 +5,17 @@ matrix. No array here is larger than ``MAX_TILE_ROWS × n``, none is n × n × d
 """
 
 from steinbox.numerics.pairwise.distances import squared_distances
-from steinbox.numerics.pairwise.double_sums import weighted_kernel_mean, weighted_kernel_square
-from steinbox.numerics.pairwise.expansions import (
+from steinbox.numerics.pairwise.median import median_squared_distance
+from steinbox.numerics.pairwise.stein import SteinKernel, stein_sums
+from steinbox.numerics.pairwise.sums import (
     kernel_expansion,
     kernel_expansion_slopes,
     kernel_gradient_scatter,
     kernel_sums,
     log_kernel_expansion,
+    weighted_kernel_mean,
+    weighted_kernel_square,
 )
-from steinbox.numerics.pairwise.median import median_squared_distance
-from steinbox.numerics.pairwise.stein_direction import stein_sums
-from steinbox.numerics.pairwise.stein_kernel import SteinKernel
 
 __all__ = [
     "SteinKernel",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from steinbox.common.arrays import Array
-from steinbox.numerics.pairwise.tiles import TriangleTiles, row_tiles
+from steinbox.numerics.pairwise.distances import TriangleTiles, row_tiles
 
 _BRACKET_PAIRS = 4_096  # random pairs that bracket the median of all pairs
 _MAX_POINTS_FOR_ALL_PAIRS = 5_000  # beyond, the median of random pairs
