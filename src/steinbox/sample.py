@@ -91,10 +91,10 @@ def sample(
         smooth instead of interpolating, and the default stops early only later. Markov chains keep the estimate at
         their state, as they always do.
     archive : Archive
-        Evaluations of earlier runs (``result.archive``): they train the surrogate without being paid again.
+        Evaluations of earlier runs (``result.archive``): they train the surrogate and cost nothing again.
     checkpoint : str, Path or Checkpoint
-        A file that is written after every iteration. The same call again takes the run up from there, bit for bit; the
-        default may be given a larger ``max_evals`` then, and goes on even if it had come to its end.
+        A file that is written after every iteration. The same call again resumes the run from there, bit for bit; the
+        default may be given a larger ``max_evals`` then, and goes on even if it was finished.
     callback : callable
         Called with an :class:`steinbox.run.loop.Iteration` after every iteration; return True to stop.
     progress : bool

@@ -56,7 +56,7 @@ class Result:
     bounds : Bounds or None
         Of the parameters, if there are any.
     num_evals, num_failures : int
-        Evaluations paid for, and how many of them failed.
+        Evaluations spent, and how many of them failed.
     failures : mapping of str to Failure
         By kind (exception, nan, infinite, no number, timeout, dead worker): how many, and point, message and traceback
         of the first.
@@ -68,19 +68,19 @@ class Result:
         All weighted points that the particles were chosen from; the particles themselves if they were not chosen.
     log_evidence, log_evidence_error : float
         The logarithm of the integral of the density (over that of the initial distribution, if this is not
-        normalised), and its standard error; NaN if the method does not estimate it.
+        normalized), and its standard error; NaN if the method does not estimate it.
     effective_sample_size : float
         How many independent draws the pool is worth.
     pareto_shape : float
         Of the tail of the pool's weights: above 0.7 they cannot be trusted. NaN if there is no pool.
     mixture : density or None
-        The last proposal: a normalised density with a score, to be used as a surrogate. If there are bounds, it is one
+        The last proposal: a normalized density with a score, to be used as a surrogate. If there are bounds, it is one
         of the free parameters.
     trace : mapping of str to (T,) array
         One entry per iteration: ``mean_log_prob``, the mean log-density of the particles so far (as free parameters,
         if there are bounds), and what the method reports: see its own documentation.
     warnings : tuple of str
-        What makes the particles doubtful, in plain words; empty if nothing does.
+        Reasons not to trust the particles, a sentence each; empty if there are none.
     seed : int
     config : mapping
         The method and its settings, in words and numbers.
@@ -119,8 +119,8 @@ class Result:
     @property
     def cov(self) -> Array:
         """The weighted covariance of the particles; angles are measured from their mean direction."""
-        centred = self._unwrapped - self.weights @ self._unwrapped
-        return np.asarray((centred * self.weights[:, None]).T @ centred)
+        centered = self._unwrapped - self.weights @ self._unwrapped
+        return np.asarray((centered * self.weights[:, None]).T @ centered)
 
     def summary(self) -> Summary:
         """Mean, standard deviation and quantiles of every parameter; those of an angle go around from its mean."""
@@ -136,7 +136,7 @@ class Result:
         return x if self.bounds is None else self.bounds.wrap(x)
 
     def diagnostics(self) -> Diagnostics:
-        """How good the particles are, judged from their log-densities alone: no evaluation is paid. Print it.
+        """How good the particles are, judged from their log-densities alone, without any evaluation. Print it.
 
         Particles of a Stein sampler repel each other and lie more evenly than independent draws: a good run has a
         p-value near one, and only a small one says something. Modes that no particle has seen stay unseen here too,

@@ -24,10 +24,7 @@ class Status(Enum):
         "return -inf, which is no failure."
     )
     WORKERS_LOST = "The workers were lost; the particles are those of the last complete iteration."
-    STALLED = (
-        "The method could not go on: fewer than two particles had a weight. The particles are those of the iteration "
-        "before."
-    )
+    STALLED = "The method could not go on (`warnings` says why); the particles are those of the iteration before."
 
     def __str__(self) -> str:
         return self.value

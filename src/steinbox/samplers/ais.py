@@ -21,7 +21,7 @@ from steinbox.samplers.fixed_length import AnnealedFixedLength, CountingSampler
 from steinbox.surrogates.base import Builder, Surrogate, as_builder
 from steinbox.surrogates.interpolant import Interpolant
 
-_TARGET_ACCEPTANCE = 0.574
+TARGET_ACCEPTANCE = 0.574  # of Langevin moves in many dimensions (Roberts & Rosenthal, 1998)
 
 
 @serializable("ais-state")
@@ -222,7 +222,7 @@ class AnnealedImportanceSampler(CountingSampler[AISState]):
             points=_with(state.points, moving, np.where(accepted[:, None], points, current)),
             log_prob=_with(state.log_prob, moving, np.where(accepted, log_prob, state.log_prob[moving])),
             score=_with(state.score, moving, np.where(accepted[:, None], score, state.score[moving])),
-            log_step=robbins_monro(state.log_step, float(probability.mean()), _TARGET_ACCEPTANCE, 1 + state.sweep),
+            log_step=robbins_monro(state.log_step, float(probability.mean()), TARGET_ACCEPTANCE, 1 + state.sweep),
         )
         return moved, float(probability.mean())
 

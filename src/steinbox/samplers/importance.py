@@ -1,4 +1,4 @@
-"""Self-normalised importance sampling."""
+"""Self-normalized importance sampling."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ImportanceState:
 
 @dataclass(frozen=True, kw_only=True)
 class ImportanceSampling(FixedLength[ImportanceState]):
-    r"""Draws of a proposal :math:`\rho` with the weights :math:`p / \rho`, normalised.
+    r"""Draws of a proposal :math:`\rho` with the weights :math:`p / \rho`, normalized.
 
     Every round draws as many points as there are particles, and all of them are returned.
 

@@ -10,8 +10,8 @@ from steinbox.common.arrays import Array
 from steinbox.common.serialization import serializable
 from steinbox.samplers.markov.chains import MarkovChains, Proposal
 
-_MOST_REMEMBERED = 5000
-_STRETCH = 2.0
+MAX_REMEMBERED = 5000  # past states
+STRETCH = 2.0  # the a of Goodman & Weare (2010): stretches are between 1/a and a
 
 
 @serializable("differential-evolution")
@@ -33,7 +33,7 @@ class PastDifferences:
         scale = np.where(rng.random((num_points, 1)) < 0.1, 1.0, usual)
         jitter = 1e-4 * self.past.std(axis=0) * rng.standard_normal(points.shape)
         evolved = points + scale * (first - second) + jitter
-        low, high = 1 / np.sqrt(_STRETCH), np.sqrt(_STRETCH)
+        low, high = 1 / np.sqrt(STRETCH), np.sqrt(STRETCH)
         stretch = rng.uniform(low, high, size=(num_points, 1)) ** 2
         stretches = rng.random((num_points, 1)) < 0.5
         proposed = np.where(stretches, first + stretch * (points - first), evolved)
@@ -41,7 +41,7 @@ class PastDifferences:
         return np.asarray(proposed), np.asarray(correction[:, 0])
 
     def learn(self, points: Array, acceptance: float, step: int, rng: np.random.Generator) -> PastDifferences:
-        return replace(self, past=np.concatenate([self.past, points])[-_MOST_REMEMBERED:])
+        return replace(self, past=np.concatenate([self.past, points])[-MAX_REMEMBERED:])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,9 +14,9 @@ from steinbox.numerics.pairwise import kernel_gradient_scatter, median_squared_d
 from steinbox.samplers.acceptance import robbins_monro
 from steinbox.samplers.markov.chains import MarkovChains
 
-_TARGET_ACCEPTANCE = 0.234
-_POINTS_FOR_MEDIAN = 200
-_LARGEST_LOG_NU = 5.0  # where the history's gradients vanish no scale helps, and a covariance must stay one
+TARGET_ACCEPTANCE = 0.234  # of random walks in many dimensions (Roberts, Gelman & Gilks, 1997)
+MAX_POINTS_FOR_MEDIAN = 200
+MAX_LOG_NU = 5.0  # where the history's gradients vanish no scale helps, and a covariance must stay one
 
 
 @serializable("kernel-adaptive-metropolis")
@@ -24,7 +24,7 @@ _LARGEST_LOG_NU = 5.0  # where the history's gradients vanish no scale helps, an
 class KernelProposal:
     r"""The proposal :math:`N(x, \gamma^2 I + \nu^2 M_x H M_x^\top)` with :math:`M_x = 2 [\nabla_x k(x, z_1), \dots]`.
 
-    z is a part of the chains' history, H the centring matrix, k the Gaussian kernel :math:`e^{-\|x - z\|^2 / h}`. The
+    z is a part of the chains' history, H the centering matrix, k the Gaussian kernel :math:`e^{-\|x - z\|^2 / h}`. The
     covariance follows the local shape of the history, so it differs from point to point and the proposal is not
     symmetric. In units of the history's standard deviations, so that parameters may have any scale.
     """
@@ -52,14 +52,14 @@ class KernelProposal:
 
     def learn(self, points: Array, acceptance: float, step: int, rng: np.random.Generator) -> KernelProposal:
         history, num_seen = reservoir(self.history * self.scales, points, self.num_seen, self.max_history, rng)
-        log_nu = min(robbins_monro(self.log_nu, acceptance, _TARGET_ACCEPTANCE, step), _LARGEST_LOG_NU)
+        log_nu = min(robbins_monro(self.log_nu, acceptance, TARGET_ACCEPTANCE, step), MAX_LOG_NU)
         return replace(self._rescaled(history), log_nu=log_nu, num_seen=num_seen)
 
     def _rescaled(self, history: Array) -> KernelProposal:
         scales = history.std(axis=0)
         scales = np.where(scales > 0, scales, self.scales)
         z = history / scales
-        squared = median_squared_distance(z[:_POINTS_FOR_MEDIAN])
+        squared = median_squared_distance(z[:MAX_POINTS_FOR_MEDIAN])
         return replace(self, history=z, scales=scales, bandwidth=squared if squared > 0 else self.bandwidth)
 
 

@@ -17,7 +17,7 @@ from steinbox.samplers.acceptance import robbins_monro
 from steinbox.samplers.markov.chains import MarkovChains
 from steinbox.samplers.markov.kamh import reservoir
 
-_GROWTH = 1.2  # the family is fitted anew whenever the number of steps has grown by this factor
+REFIT_GROWTH = 1.2  # the family is fitted anew whenever the number of steps has grown by this factor
 
 
 class Energy(Protocol):
@@ -33,7 +33,7 @@ class Energy(Protocol):
 class LiteFamily:
     r"""The log-density :math:`f(z) = \sum_j \alpha_j k(z_j, z)` that matches the history's score best.
 
-    Score matching (Hyvärinen, 2005) minimises
+    Score matching (Hyvärinen, 2005) minimizes
     :math:`\sum_i \sum_l \partial_l^2 f(z_i) + \tfrac12 (\partial_l f(z_i))^2`. With
     :math:`k = e^{-\|z - z'\|^2 / \sigma}` this is :math:`(C + \lambda (K + I))\, \alpha = -b`, where
 
@@ -44,7 +44,7 @@ class LiteFamily:
     :math:`D_l` (Strathmann et al., 2015, Proposition 1 and Appendix).
     """
 
-    centres: Array
+    centers: Array
     coefficients: Array
     bandwidth: float
 
@@ -62,7 +62,7 @@ class LiteFamily:
         return cls(z, np.linalg.solve(c + ridge, -b), bandwidth)
 
     def gradient(self, z: Array) -> Array:
-        return kernel_expansion(z, self.centres, self.coefficients, RBF(), self.bandwidth)[1]
+        return kernel_expansion(z, self.centers, self.coefficients, RBF(), self.bandwidth)[1]
 
 
 @serializable("kernel-exponential-family-finite")
@@ -125,7 +125,7 @@ class HamiltonianProposal:
         history, num_seen = reservoir(self.history, points, self.num_seen, self.settings.max_history, rng)
         log_step = robbins_monro(self.log_step, acceptance, self.settings.target_acceptance, step)
         learned = replace(self, history=history, num_seen=num_seen, log_step=log_step)
-        return learned if step < self.next_fit else self.settings.fitted(learned, _GROWTH * step + 1, rng)
+        return learned if step < self.next_fit else self.settings.refit(learned, REFIT_GROWTH * step + 1, rng)
 
 
 @serializable("khmc-settings")
@@ -149,7 +149,7 @@ class KHMC(MarkovChains):
         Leapfrog steps are drawn from 1 to this many.
     target_acceptance : float
         What the step size adapts to. The gradient is a fitted one, and on a posterior it fits badly longer steps that
-        are accepted less often can pay: see the benchmark on the Glass posterior.
+        are accepted less often can be worth it: see the benchmark on the Glass posterior.
     regularization : float, optional
         The :math:`\lambda` of the fit; 0.001 for the lite family and 0.1 for the finite one if not given. Random
         features that follow the points too closely send chains in the tails anywhere.
@@ -186,9 +186,9 @@ class KHMC(MarkovChains):
         first = HamiltonianProposal(
             _NoEnergy(), coordinates, history, len(history), next_fit=1, log_step=log_step, settings=self
         )
-        return self.fitted(first, 2, np.random.default_rng(0))
+        return self.refit(first, 2, np.random.default_rng(0))
 
-    def fitted(self, proposal: HamiltonianProposal, next_fit: float, rng: np.random.Generator) -> HamiltonianProposal:
+    def refit(self, proposal: HamiltonianProposal, next_fit: float, rng: np.random.Generator) -> HamiltonianProposal:
         """The proposal with the family fitted anew to its history."""
         distinct = np.unique(proposal.history, axis=0)
         if len(distinct) < 3:

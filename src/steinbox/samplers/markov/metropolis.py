@@ -12,7 +12,7 @@ from steinbox.densities.gaussian import Gaussian
 from steinbox.samplers.acceptance import robbins_monro
 from steinbox.samplers.markov.chains import MarkovChains, Proposal
 
-_TARGET_ACCEPTANCE = 0.234
+TARGET_ACCEPTANCE = 0.234  # of random walks in many dimensions (Roberts, Gelman & Gilks, 1997)
 
 
 @serializable("adaptive-random-walk")
@@ -35,13 +35,13 @@ class RandomWalk:
         return points + step * rng.standard_normal(points.shape) @ root.T, np.zeros(len(points))
 
     def learn(self, points: Array, acceptance: float, step: int, rng: np.random.Generator) -> RandomWalk:
-        log_scale = robbins_monro(self.log_scale, acceptance, _TARGET_ACCEPTANCE, step)
+        log_scale = robbins_monro(self.log_scale, acceptance, TARGET_ACCEPTANCE, step)
         if not self.learns_shape:
             return replace(self, log_scale=log_scale)
         gain = (step + 1) ** -0.6
-        centred = points - self.mean
-        outer = centred.T @ centred / len(points)
-        mean = self.mean + gain * centred.mean(axis=0)
+        centered = points - self.mean
+        outer = centered.T @ centered / len(points)
+        mean = self.mean + gain * centered.mean(axis=0)
         jitter = 1e-10 * np.diag(np.diag(self.cov))
         return replace(self, mean=mean, cov=(1 - gain) * self.cov + gain * outer + jitter, log_scale=log_scale)
 
