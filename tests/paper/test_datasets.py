@@ -75,7 +75,7 @@ def test_the_first_rows_of_susy(name, rng, tmp_path):
     np.testing.assert_array_equal(data.labels, 2 * table[:10, 0] - 1)
     expected = (table[:10, 1:] - table[:10, 1:].mean(axis=0)) / table[:10, 1:].std(axis=0)
     np.testing.assert_allclose(data.features, expected, atol=1e-10)
-    with pytest.raises(ValueError, match="has 30 rows, 50 were asked for"):
+    with pytest.raises(ValueError, match="has 30 rows, expected at least 50"):
         datasets.load_susy(50, tmp_path)
 
 
