@@ -6,9 +6,9 @@ from scipy.stats import ortho_group
 
 import steinbox as sb
 from steinbox.densities.fitting.curved_mixtures import CurvedMixtures
+from steinbox.densities.fitting.em import WeightedPoints
 from steinbox.densities.fitting.family import Fitted
 from steinbox.densities.fitting.shapes import Clusters, Curved, Curves, Rotated, Shells, Straight
-from steinbox.densities.fitting.weighted_points import WeightedPoints
 
 BANANA = sb.targets.Banana()
 TURN = ortho_group.rvs(2, random_state=1)

@@ -8,9 +8,9 @@ import steinbox as sb
 from steinbox.common.serialization import pack, unpack
 from steinbox.densities.fitting.curved_mixtures import CurvedMixtures
 from steinbox.densities.fitting.curves import fit_curves
+from steinbox.densities.fitting.em import WeightedPoints
 from steinbox.densities.fitting.rotated_map import fit_rotated_map
 from steinbox.densities.fitting.shapes import Curves, Rotated, Straight
-from steinbox.densities.fitting.weighted_points import WeightedPoints
 from steinbox.numerics.weights import effective_sample_size, normalize
 
 BANANA = sb.targets.Banana()

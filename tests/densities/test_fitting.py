@@ -5,11 +5,10 @@ import pytest
 
 import steinbox as sb
 from steinbox.densities.fitting.curved_mixtures import CurvedMixtures
-from steinbox.densities.fitting.em import fit_mixture
+from steinbox.densities.fitting.em import WeightedPoints, fit_mixture
 from steinbox.densities.fitting.shapes import Clusters, Curved, Shells, Straight
 from steinbox.densities.fitting.shells import fit_shells
 from steinbox.densities.fitting.triangular_map import fit_triangular_map
-from steinbox.densities.fitting.weighted_points import WeightedPoints
 
 COV = np.array([[2.0, 1.2], [1.2, 1.0]])
 FAMILY = CurvedMixtures()

@@ -5,8 +5,8 @@ import pytest
 from scipy import stats
 
 import steinbox as sb
+from steinbox.densities.fitting.em import WeightedPoints
 from steinbox.densities.fitting.triangular_map import fit_triangular_map
-from steinbox.densities.fitting.weighted_points import WeightedPoints
 from steinbox.densities.mixture import Mixture
 from steinbox.densities.pullback import Pullback
 from steinbox.maps.coordinates import Whitened

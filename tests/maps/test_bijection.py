@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import steinbox as sb
+from steinbox.densities.fitting.em import WeightedPoints
 from steinbox.densities.fitting.rotated_map import fit_rotated_map
 from steinbox.densities.fitting.triangular_map import fit_triangular_map
-from steinbox.densities.fitting.weighted_points import WeightedPoints
 from steinbox.maps.bijection import Identity
 from steinbox.maps.bounds import as_bounds
 from steinbox.maps.coordinates import Plain, Standardized, Whitened

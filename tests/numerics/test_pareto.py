@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import genpareto
 
-from steinbox.numerics.pareto import pareto_shape
+from steinbox.numerics.weights import pareto_shape
 
 
 @pytest.mark.parametrize("shape", [0.1, 0.5, 0.9])

@@ -13,9 +13,8 @@ from scipy.linalg import solve_triangular
 from steinbox.common.arrays import Array, RNGLike
 from steinbox.common.serialization import serializable
 from steinbox.densities.density import repr_mixture
-from steinbox.densities.gaussian import Gaussian, cholesky_roots
+from steinbox.densities.gaussian import Gaussian, cholesky_roots, quasi_random_normal
 from steinbox.densities.mixture import normalize_weights
-from steinbox.numerics.quasi_random import quasi_random_normal
 from steinbox.numerics.weights import log_sum_exp, systematic_resample
 
 

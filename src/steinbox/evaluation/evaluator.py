@@ -13,10 +13,9 @@ from steinbox.common.arrays import Array
 from steinbox.common.serialization import serializable
 from steinbox.evaluation.archive import Archive
 from steinbox.evaluation.calls import Block, Calls, Values
-from steinbox.evaluation.dispatch import Dispatcher
 from steinbox.evaluation.faults import Failure, Fault, add_fault
 from steinbox.evaluation.types import Evaluation
-from steinbox.evaluation.workers import InProcess, Workers
+from steinbox.evaluation.workers import Dispatcher, InProcess, Workers
 from steinbox.maps.bijection import Bijection, Identity
 
 _RATE_WINDOW = 200  # last evaluations, over which the rate of failures is taken

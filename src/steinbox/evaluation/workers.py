@@ -1,14 +1,20 @@
-"""Where the calls run: the interface that the dispatcher uses, and the simplest case, this process."""
+"""Where the calls run: what workers are, the simplest case (this process), and how batches reach them in blocks."""
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Generator
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
+import numpy as np
+
 from steinbox.evaluation.calls import Block, Calls, Values
-from steinbox.evaluation.faults import Fault
+from steinbox.evaluation.faults import Fault, FaultKind
 
 Finished: TypeAlias = tuple[Block, Values | Fault]
+_BLOCK_SECONDS = 0.1  # long compared with a round trip to a worker, short compared with what its death may cost
+_TIME_LEARNING_RATE = 0.2  # of the running mean of the time per point
 
 
 class WorkersLostError(RuntimeError):
@@ -76,3 +82,75 @@ class InProcess:
 
     def close(self) -> None:
         """Nothing was started."""
+
+
+class Dispatcher:
+    """Cuts batches into blocks and gives them to free workers.
+
+    A vectorized function gets one block per worker. Otherwise a block is as many points as take about a tenth of a
+    second by the times measured so far, and few enough to keep all workers busy to the end.
+
+    A block that failed as a whole is cut into its points: after a worker's death each of them gets one more try, on its
+    own; a time-out or an exception of a vectorized function then belongs to the point that causes it again.
+    """
+
+    def __init__(self, workers: Workers, *, vectorized: bool) -> None:
+        self._workers = workers
+        self._max_block_seconds = min(_BLOCK_SECONDS, workers.max_block_seconds)
+        self._vectorized = vectorized
+        self._seconds_per_point: float | None = None
+
+    def __call__(self, batch: Block) -> Generator[tuple[Block, Values]]:
+        """The batch's values, block by block, in the order in which they come."""
+        retries: deque[Block] = deque()
+        next_row, num_open = 0, len(batch.points)
+        try:
+            while num_open:
+                while self._workers.num_free > 0 and (retries or next_row < len(batch.points)):
+                    if retries:
+                        self._workers.submit(retries.popleft())
+                    else:
+                        block = self._next_block(batch, next_row)
+                        self._workers.submit(block)
+                        next_row += len(block.points)
+                for block, outcome in self._workers.collect():
+                    values = outcome if isinstance(outcome, Values) else _fail_point(block, outcome)
+                    if values is None:
+                        died = isinstance(outcome, Fault) and outcome.kind is FaultKind.DEAD_WORKER
+                        retries.extend(block.singles(num_deaths=block.num_deaths + died))
+                        continue
+                    num_open -= len(block.points)
+                    self._learn_time(values)
+                    yield block, values
+        finally:
+            if num_open:
+                self._workers.cancel()
+
+    def _next_block(self, batch: Block, first: int) -> Block:
+        rows = slice(first, first + self._block_size(len(batch.points), len(batch.points) - first))
+        return Block(batch.points[rows], batch.numbers[rows])
+
+    def _block_size(self, num_points: int, num_left: int) -> int:
+        if self._vectorized:
+            return -(-num_points // self._workers.num_workers)
+        if self._seconds_per_point is None:
+            return 1
+        num_in_time = int(self._max_block_seconds / max(self._seconds_per_point, 1e-9))
+        return max(1, min(num_in_time, -(-num_left // (2 * self._workers.num_workers))))
+
+    def _learn_time(self, values: Values) -> None:
+        """Update the time per point; until a call has worked, points go one by one, so that a bug shows early."""
+        worked = [fault is None for fault in values.faults]
+        if not any(worked):
+            return
+        seconds = float(values.seconds[worked].mean())
+        known = seconds if self._seconds_per_point is None else self._seconds_per_point
+        self._seconds_per_point = known + _TIME_LEARNING_RATE * (seconds - known)
+
+
+def _fail_point(block: Block, fault: Fault) -> Values | None:
+    """Failed values for a block of one point, or None if the points of the block are to be tried again."""
+    is_first_death = fault.kind is FaultKind.DEAD_WORKER and block.num_deaths == 0
+    if is_first_death or len(block.points) > 1:
+        return None
+    return Values(np.full(1, -np.inf), np.zeros_like(block.points), (fault,), np.full(1, np.nan))

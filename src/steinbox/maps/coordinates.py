@@ -15,7 +15,7 @@ import numpy as np
 from steinbox.common.arrays import Array
 from steinbox.common.serialization import serializable
 from steinbox.maps.bijection import Bijection
-from steinbox.numerics.scales import positive_std
+from steinbox.numerics.pairwise.distances import positive_std
 
 _MAX_SCALE_RATIO = 1e4  # of the largest standard deviation to the smallest: units are similar
 

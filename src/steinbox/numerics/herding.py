@@ -9,7 +9,7 @@ from steinbox.common.arrays import Array, IntegerArray
 from steinbox.common.checks import require_count
 from steinbox.numerics.kernels import RBF
 from steinbox.numerics.pairwise import kernel_sums, median_squared_distance
-from steinbox.numerics.scales import positive_std
+from steinbox.numerics.pairwise.distances import positive_std
 from steinbox.numerics.weights import systematic_resample
 
 _POOL_MASS = 0.9995  # share of the weight that the pool holds

@@ -7,7 +7,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
 import steinbox as sb
 from steinbox.densities.fitting.curved_mixtures import CurvedMixtures
-from steinbox.densities.fitting.weighted_points import WeightedPoints
+from steinbox.densities.fitting.em import WeightedPoints
 from steinbox.samplers.adaptive.surrogate_density import SurrogateDensity, fit_regression
 
 FAMILY = CurvedMixtures()

@@ -10,6 +10,7 @@ import numpy as np
 from steinbox.common.arrays import Array
 from steinbox.common.checks import require_count
 from steinbox.densities.fitting.curves import CurvesDensity, fit_curves, min_points_per_curve
+from steinbox.densities.fitting.em import WeightedPoints
 from steinbox.densities.fitting.family import Fitted
 from steinbox.densities.fitting.rotated_map import fit_rotated_map
 from steinbox.densities.fitting.shapes import (
@@ -27,7 +28,6 @@ from steinbox.densities.fitting.shapes import (
     fit_pullback,
 )
 from steinbox.densities.fitting.triangular_map import fit_triangular_map
-from steinbox.densities.fitting.weighted_points import WeightedPoints
 from steinbox.densities.gaussian_mixture import GaussianMixture
 from steinbox.densities.mixture import Mixture
 from steinbox.densities.pullback import Pullback

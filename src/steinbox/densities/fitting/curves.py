@@ -7,9 +7,8 @@ from typing import TypeAlias
 import numpy as np
 
 from steinbox.common.arrays import Array
-from steinbox.densities.fitting.em import fit_mixture
+from steinbox.densities.fitting.em import WeightedPoints, fit_mixture
 from steinbox.densities.fitting.triangular_map import fit_triangular_map
-from steinbox.densities.fitting.weighted_points import WeightedPoints
 from steinbox.densities.gaussian_mixture import GaussianMixture
 from steinbox.densities.mixture import Mixture
 from steinbox.densities.pullback import Pullback

@@ -6,18 +6,44 @@ distribution, so that a mixture makes a good proposal: it errs on the wide side.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from steinbox.common.arrays import Array
-from steinbox.densities.fitting.weighted_points import WeightedPoints
+from steinbox.common.arrays import Array, IntegerArray
 from steinbox.densities.gaussian_mixture import GaussianMixture
+from steinbox.maps.bijection import Bijection
 from steinbox.numerics.pairwise import squared_distances
+from steinbox.numerics.weights import systematic_resample
 
 _NUM_ITERATIONS = 15
 _NUM_KMEANS_ITERATIONS = 8
 _WEIGHT_PSEUDO_COUNT = 0.5  # points added to every component's count
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedPoints:
+    """Points (m, d), weights (m,) that sum to one, and how many independent points they are worth."""
+
+    points: Array
+    weights: Array
+    effective_sample_size: float
+
+    def part(self, rows: IntegerArray, share: float) -> WeightedPoints:
+        """Some of the points, worth this share of all."""
+        weights = self.weights[rows] / self.weights[rows].sum()
+        return WeightedPoints(self.points[rows], weights, share * self.effective_sample_size)
+
+    def transform(self, map_: Bijection) -> WeightedPoints:
+        """Their images, with the same weights."""
+        return replace(self, points=map_.forward(self.points))
+
+    def at_most(self, num_points: int, rng: np.random.Generator) -> WeightedPoints:
+        """Systematically resampled to so many, each once and with its count as weight."""
+        if len(self.points) <= num_points:
+            return self
+        kept, counts = np.unique(systematic_resample(self.weights, num_points, rng), return_counts=True)
+        return WeightedPoints(self.points[kept], counts / counts.sum(), self.effective_sample_size)
 
 
 def fit_mixture(

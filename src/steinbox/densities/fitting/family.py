@@ -9,7 +9,7 @@ import numpy as np
 
 from steinbox.common.serialization import serializable
 from steinbox.densities.density import MixtureDensity
-from steinbox.densities.fitting.weighted_points import WeightedPoints
+from steinbox.densities.fitting.em import WeightedPoints
 
 
 @serializable("fitted-density")

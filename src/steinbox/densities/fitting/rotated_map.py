@@ -19,8 +19,8 @@ from __future__ import annotations
 import numpy as np
 
 from steinbox.common.arrays import Array
+from steinbox.densities.fitting.em import WeightedPoints
 from steinbox.densities.fitting.triangular_map import fit_triangular_map
-from steinbox.densities.fitting.weighted_points import WeightedPoints
 from steinbox.maps.rotated import RotatedMap
 
 _NUM_CORRECTIONS = 2  # Gauss-Newton steps

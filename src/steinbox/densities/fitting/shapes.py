@@ -10,11 +10,10 @@ import numpy as np
 from steinbox.common.arrays import Array
 from steinbox.common.serialization import serializable
 from steinbox.densities.fitting.curves import CurvesDensity
-from steinbox.densities.fitting.em import fit_mixture
+from steinbox.densities.fitting.em import WeightedPoints, fit_mixture
 from steinbox.densities.fitting.rotated_map import fit_rotated_map
 from steinbox.densities.fitting.shells import fit_shells
 from steinbox.densities.fitting.triangular_map import fit_triangular_map
-from steinbox.densities.fitting.weighted_points import WeightedPoints
 from steinbox.densities.gaussian_mixture import GaussianMixture
 from steinbox.densities.pullback import Pullback
 from steinbox.maps.bijection import Bijection

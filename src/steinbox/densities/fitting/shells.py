@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from steinbox.common.arrays import Array
-from steinbox.densities.fitting.weighted_points import WeightedPoints
+from steinbox.densities.fitting.em import WeightedPoints
 from steinbox.densities.gaussian import Gaussian
 from steinbox.densities.gaussian_mixture import GaussianMixture
 from steinbox.numerics.weights import log_sum_exp

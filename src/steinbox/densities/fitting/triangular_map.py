@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from steinbox.common.arrays import Array, IntegerArray
-from steinbox.densities.fitting.weighted_points import WeightedPoints
+from steinbox.densities.fitting.em import WeightedPoints
 from steinbox.maps.triangular import TriangularMap, multiply_pairs, scale_features
 
 _MARGIN = 0.3  # how far beyond the points the map is curved: of their range, and in log-scale

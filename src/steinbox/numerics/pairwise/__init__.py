@@ -4,8 +4,7 @@ Squared distances come from one Gram product of centered points; the sums are th
 matrix. No array here is larger than ``MAX_TILE_ROWS × n``, none is n × n × d.
 """
 
-from steinbox.numerics.pairwise.distances import squared_distances
-from steinbox.numerics.pairwise.median import median_squared_distance
+from steinbox.numerics.pairwise.distances import median_squared_distance, squared_distances
 from steinbox.numerics.pairwise.stein import SteinKernel, stein_sums
 from steinbox.numerics.pairwise.sums import (
     kernel_expansion,

@@ -7,8 +7,7 @@ import numpy as np
 from steinbox.common.arrays import Array
 from steinbox.densities.initial import Initial
 from steinbox.numerics.herding import select
-from steinbox.numerics.pareto import pareto_shape
-from steinbox.numerics.weights import normalize, temper
+from steinbox.numerics.weights import normalize, pareto_shape, temper
 from steinbox.samplers.adaptive.proposers import SurrogateRefinement
 from steinbox.samplers.adaptive.state import AdaptiveState
 from steinbox.samplers.adaptive.tuning import Tuning

@@ -10,8 +10,8 @@ import numpy as np
 
 from steinbox.common.arrays import Array
 from steinbox.densities.density import Density
+from steinbox.densities.fitting.em import WeightedPoints
 from steinbox.densities.fitting.family import Family
-from steinbox.densities.fitting.weighted_points import WeightedPoints
 from steinbox.densities.initial import Initial
 from steinbox.samplers.adaptive.state import CurrentFit, Milestone
 from steinbox.samplers.adaptive.tuning import Tuning

@@ -15,8 +15,8 @@ from steinbox.common.arrays import Array
 from steinbox.common.checks import require_component, require_count
 from steinbox.densities.density import Density
 from steinbox.densities.fitting.curved_mixtures import CurvedMixtures
+from steinbox.densities.fitting.em import WeightedPoints
 from steinbox.densities.fitting.family import Family
-from steinbox.densities.fitting.weighted_points import WeightedPoints
 from steinbox.densities.initial import Initial
 from steinbox.evaluation import Evaluation
 from steinbox.numerics.weights import normalize, temper

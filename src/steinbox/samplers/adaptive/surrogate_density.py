@@ -83,7 +83,7 @@ def fit_regression(points: Array, log_prob: Array, mixture: Density) -> Regressi
     --------
     >>> import numpy as np
     >>> from steinbox.densities.fitting.curved_mixtures import CurvedMixtures
-    >>> from steinbox.densities.fitting.weighted_points import WeightedPoints
+    >>> from steinbox.densities.fitting.em import WeightedPoints
     >>> rng = np.random.default_rng(0)
     >>> points = rng.standard_normal((100, 2))
     >>> mixture = CurvedMixtures().choose(WeightedPoints(points, np.full(100, 0.01), 100), rng).density

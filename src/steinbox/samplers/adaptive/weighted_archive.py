@@ -10,7 +10,7 @@ import numpy as np
 
 from steinbox.common.arrays import Array
 from steinbox.common.serialization import serializable
-from steinbox.densities.fitting.weighted_points import WeightedPoints
+from steinbox.densities.fitting.em import WeightedPoints
 from steinbox.densities.initial import Initial
 from steinbox.numerics.herding import heaviest
 from steinbox.numerics.weights import effective_sample_size, log_sum_exp, normalize

@@ -17,8 +17,7 @@ import numpy as np
 
 from steinbox.common.arrays import Array, IntegerArray
 from steinbox.common.serialization import serializable
-from steinbox.densities.fitting.em import fit_mixture
-from steinbox.densities.fitting.weighted_points import WeightedPoints
+from steinbox.densities.fitting.em import WeightedPoints, fit_mixture
 from steinbox.densities.gaussian import Gaussian
 from steinbox.densities.gaussian_mixture import GaussianMixture
 from steinbox.densities.initial import Initial
