@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib.metadata
 import inspect
+import secrets
+import sys
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,7 @@ from steinbox.run.loop import Callback, Outcome, RunState, run, trace_columns
 from steinbox.run.problem import Task, free_values, to_user_units, understand
 from steinbox.run.progress import progress_bar
 from steinbox.run.result import Result
-from steinbox.run.resume import checkpoint_hook, choose_seed, open_journal, restore_run
+from steinbox.run.resume import checkpoint_hook, open_journal, restore_run, stored_seed
 from steinbox.run.warnings import collect_warnings
 from steinbox.samplers.adaptive import AdaptiveImportanceSampling
 from steinbox.samplers.base import Method, Sampler, State, WeightedSample
@@ -121,13 +123,16 @@ def sample(
     _check_functions(log_prob, score, method)
     _check_tolerance(timeout, max_failure_rate)
     seed = None if seed is None else whole_number("seed", seed, 0)
-    with open_journal(checkpoint) as journal, progress_bar(progress) as bar:
-        stored = journal.load()
-        seed = choose_seed(seed, stored)
+    with ExitStack() as stack:
+        journal = None if checkpoint is None else stack.enter_context(open_journal(checkpoint))
+        stored = None if journal is None else journal.load()
+        if stored is not None:
+            seed = stored_seed(seed, stored)
+        seed = secrets.randbits(63) if seed is None else seed
         rng = np.random.default_rng(seed)
         task = understand(method, initial, num_particles, max_evals, noise, bounds, names, archive, rng)
         sampler = method.plan(task.problem)
-        run_state = RunState(_start(sampler, task, archive, rng))
+        run_state = RunState(_start(sampler, task, rng))
         calls = Calls(
             log_prob,
             score=score if method.needs_score else None,
@@ -136,37 +141,43 @@ def sample(
             seed=seed,
             retries=whole_number("retries", retries, 0),
         )
-        with closing(as_workers(executor, calls, timeout)) as workers:
-            evaluator = Evaluator(
-                calls,
-                max_evals=task.problem.max_evals,
-                workers=workers,
-                max_failure_rate=max_failure_rate,
-                transform=task.transform,
-            )
-            if stored is not None:
-                is_noisy = bool(noise) and not calls.takes_rng
-                run_state = restore_run(stored, task.description, sampler, evaluator, rng, is_noisy=is_noisy)
-            outcome = run(
-                sampler,
-                evaluator,
-                run_state,
-                rng,
-                task.problem.dimension,
-                callbacks=bar if callback is None else (*bar, callback),
-                keep=checkpoint_hook(journal, task.description, seed, evaluator, run_state, rng),
-                show=partial(to_user_units, transform=task.transform),
-            )
-        journal.write_last()
-    return _result(outcome, evaluator, task, seed, tuple(journal.warnings))
+        workers = None
+        if not (executor is None and timeout is None):
+            workers = stack.enter_context(closing(as_workers(executor, calls, timeout)))
+        evaluator = Evaluator(
+            calls,
+            max_evals=task.problem.max_evals,
+            workers=workers,
+            max_failure_rate=max_failure_rate,
+            transform=task.transform,
+        )
+        if stored is not None:
+            is_noisy = bool(noise) and not calls.takes_rng
+            run_state = restore_run(stored, task, sampler, evaluator, rng, is_noisy=is_noisy)
+        callbacks = () if callback is None else (callback,)
+        if sys.stderr.isatty() if progress is None else progress:
+            callbacks = (stack.enter_context(progress_bar()), *callbacks)
+        outcome = run(
+            sampler,
+            evaluator,
+            run_state,
+            rng,
+            task.problem.dimension,
+            callbacks=callbacks,
+            keep=None if journal is None else checkpoint_hook(journal, task, seed, evaluator, run_state, rng),
+            show=partial(to_user_units, transform=task.transform),
+        )
+        if journal is not None:
+            journal.write_last()
+    return _result(outcome, evaluator, task, seed, () if journal is None else tuple(journal.warnings))
 
 
-def _start(sampler: Sampler[State], task: Task, archive: Archive | None, rng: np.random.Generator) -> State:
+def _start(sampler: Sampler[State], task: Task, rng: np.random.Generator) -> State:
     """The state before the first evaluation, with what earlier runs found."""
     state = sampler.start(task.problem, rng)
-    if archive is None:
+    if task.archive is None:
         return state
-    return sampler.warm_start(state, *free_values(archive, task.bounds))
+    return sampler.warm_start(state, *free_values(task.archive, task.bounds))
 
 
 def _result(outcome: Outcome, evaluator: Evaluator, task: Task, seed: int, more_warnings: tuple[str, ...]) -> Result:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from steinbox.numerics.weights import normalize
+from steinbox.samplers.annealing import NoPath
 from steinbox.samplers.base import Problem
 from steinbox.samplers.stein.drive import AnnealedValues, Drive, Force, TargetScore
-from steinbox.samplers.stein.path import NoPath
 from steinbox.samplers.stein.sampler import SteinFlow, SteinMethod
 
 

@@ -162,27 +162,6 @@ class Journal:
             warnings.warn(message, CheckpointWarning, stacklevel=4)
 
 
-class NullJournal:
-    """No checkpoint was asked for."""
-
-    warnings: tuple[str, ...] = ()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        """Nothing is locked."""
-
-    def load(self) -> None:
-        """There is none."""
-
-    def keep(self, take: Callable[[], Snapshot]) -> None:
-        """Nothing is written."""
-
-    def write_last(self) -> None:
-        """Nothing is written."""
-
-
 def _acquire_lock(path: Path) -> int:
     """A lock that the system releases however the process ends."""
     while True:

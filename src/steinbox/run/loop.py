@@ -89,7 +89,7 @@ def run(
     rng: np.random.Generator,
     dimension: int,
     callbacks: tuple[Callback, ...] = (),
-    keep: Keep = lambda run_state: None,
+    keep: Keep | None = None,
     show: Show = lambda sample: sample,
 ) -> Outcome:
     """Go on with a run in so many free parameters until the sampler is done, the budget is spent or somebody stops it.
@@ -115,7 +115,8 @@ def run(
             state, info = sampler.tell(state, points, evaluation, rng)
             info = {**info, "mean_log_prob": sampler.mean_log_prob(state)}
             trace.append(info)
-            keep(RunState(state, trace))
+            if keep is not None:
+                keep(RunState(state, trace))
             status = _reason_to_stop(sampler, state, evaluator)
             iteration = Iteration(
                 index=len(trace) - 1,

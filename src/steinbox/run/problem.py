@@ -15,7 +15,6 @@ from steinbox.densities.initial import Initial, as_initial, fit_initial, path_st
 from steinbox.evaluation import Archive
 from steinbox.maps.bijection import Bijection, Identity
 from steinbox.maps.bounds import Bounds, as_bounds
-from steinbox.run.resume import digest
 from steinbox.samplers.base import Method, Problem, Sample
 
 DEFAULT_PARTICLES = 200
@@ -27,14 +26,14 @@ MIN_DEFAULT_ROUNDS = 10  # of all particles, if that is more evaluations
 class Task:
     """The problem as the sampler sees it, and what only the run and its result know of it.
 
-    ``config`` is the method with its settings, ``description`` all by which a checkpoint knows the problem again.
+    ``archive`` are evaluations of earlier runs, ``config`` is the method with its settings.
     """
 
     problem: Problem
     names: tuple[str, ...]
     bounds: Bounds | None
+    archive: Archive | None
     config: dict[str, Any]
-    description: dict[str, Any]
 
     @property
     def transform(self) -> Bijection:
@@ -54,7 +53,7 @@ def understand(
     rng: np.random.Generator,
 ) -> Task:
     """Check what was asked and draw the first particles."""
-    limits = as_bounds(bounds)
+    limits = None if bounds is None else as_bounds(bounds)
     if noise is not None:
         require_noise(noise)
     distribution, particles = draw_particles(initial, num_particles, limits, rng)
@@ -62,16 +61,9 @@ def understand(
     problem = Problem(distribution, particles, budget, noise or False)
     checked_names = check_names(names, problem.dimension if limits is None else len(limits.parameters))
     config = {"method": type(method).__name__, "settings": describe(method), "max_evals": budget}
-    description = {
-        "names": checked_names,
-        "bounds": None if limits is None else limits.to_json(),
-        "initial particles": digest(particles),
-        "noise": problem.noise,
-    }
     if archive is not None:
         check_archive(archive, len(checked_names))
-        description["archive"] = digest(archive.points) + digest(archive.log_prob)
-    return Task(problem, checked_names, limits, config, description | config)
+    return Task(problem, checked_names, limits, archive, config)
 
 
 def draw_particles(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -10,11 +9,8 @@ from steinbox.run.loop import Callback, Iteration
 
 
 @contextmanager
-def progress_bar(wanted: bool | None) -> Iterator[tuple[Callback, ...]]:
-    """A callback that draws the bar; none if it is not wanted, or (by default) if the output is no terminal."""
-    if not (sys.stderr.isatty() if wanted is None else wanted):
-        yield ()
-        return
+def progress_bar() -> Iterator[Callback]:
+    """A callback that draws the bar."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -36,7 +32,7 @@ def progress_bar(wanted: bool | None) -> Iterator[tuple[Callback, ...]]:
                 details=_details(iteration),
             )
 
-        yield (show,)
+        yield show
 
 
 def _details(iteration: Iteration) -> str:

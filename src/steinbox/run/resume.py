@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import secrets
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,16 +13,15 @@ import numpy as np
 from steinbox.common.arrays import Array
 from steinbox.common.serialization import pack
 from steinbox.evaluation import Evaluator
-from steinbox.run.checkpoint import Checkpoint, CheckpointError, Journal, NullJournal
+from steinbox.run.checkpoint import Checkpoint, CheckpointError, Journal
 from steinbox.run.loop import Keep, RunState
+from steinbox.run.problem import Task
 from steinbox.run.snapshot import Snapshot
 from steinbox.samplers.base import Extendable, Sampler, State
 
 
-def open_journal(checkpoint: object) -> Journal | NullJournal:
-    """Understand ``checkpoint=``: nothing, a path, or a Checkpoint."""
-    if checkpoint is None:
-        return NullJournal()
+def open_journal(checkpoint: object) -> Journal:
+    """Understand ``checkpoint=``: a path, or a Checkpoint."""
     if isinstance(checkpoint, Checkpoint):
         return Journal(checkpoint)
     if isinstance(checkpoint, str | Path):
@@ -31,10 +29,8 @@ def open_journal(checkpoint: object) -> Journal | NullJournal:
     raise TypeError(f"expected checkpoint to be a path or sb.Checkpoint(path, seconds=60), got {checkpoint!r}")
 
 
-def choose_seed(asked: int | None, stored: Snapshot | None) -> int:
-    """The seed that was asked for, the checkpoint's, or a new one."""
-    if stored is None:
-        return secrets.randbits(63) if asked is None else asked
+def stored_seed(asked: int | None, stored: Snapshot) -> int:
+    """The checkpoint's seed; an error if another one was asked for."""
     if asked not in (None, stored.seed):
         raise CheckpointError(f"the checkpoint is of another run: seed was {stored.seed} and is {asked}")
     return stored.seed
@@ -42,7 +38,7 @@ def choose_seed(asked: int | None, stored: Snapshot | None) -> int:
 
 def restore_run(
     stored: Snapshot,
-    problem: Mapping[str, Any],
+    task: Task,
     sampler: Sampler[State],
     evaluator: Evaluator,
     rng: np.random.Generator,
@@ -53,7 +49,8 @@ def restore_run(
 
     If more evaluations are allowed now and the sampler can use them, it is extended to the larger budget.
     """
-    asked, before = problem["max_evals"], stored.problem
+    problem = describe_task(task)
+    asked, before = task.problem.max_evals, stored.problem
     is_longer = isinstance(sampler, Extendable) and asked > before.get("max_evals", np.inf)
     found = differences({**before, "max_evals": asked} if is_longer else before, problem)
     if found:
@@ -72,8 +69,8 @@ def restore_run(
 
 
 def checkpoint_hook(
-    journal: Journal | NullJournal,
-    problem: Mapping[str, Any],
+    journal: Journal,
+    task: Task,
     seed: int,
     evaluator: Evaluator,
     first: RunState[Any],
@@ -83,9 +80,8 @@ def checkpoint_hook(
 
     A state that no file can hold is refused here, before the first evaluation.
     """
-    if isinstance(journal, NullJournal):
-        return lambda run_state: None
     pack(first.state, {})
+    problem = describe_task(task)
 
     def keep(run_state: RunState[Any]) -> None:
         generator, account, num_done = rng.bit_generator.state, evaluator.account, len(run_state.trace)
@@ -98,6 +94,19 @@ def checkpoint_hook(
         journal.keep(take)
 
     return keep
+
+
+def describe_task(task: Task) -> dict[str, Any]:
+    """All by which a checkpoint recognizes its problem."""
+    description = {
+        "names": task.names,
+        "bounds": None if task.bounds is None else task.bounds.to_json(),
+        "initial particles": digest(task.problem.particles),
+        "noise": task.problem.noise,
+    }
+    if task.archive is not None:
+        description["archive"] = digest(task.archive.points) + digest(task.archive.log_prob)
+    return description | task.config
 
 
 def digest(array: Array) -> str:

@@ -18,7 +18,7 @@ from steinbox.samplers.adaptive import (
     Tuning,
     WeightedArchive,
 )
-from steinbox.samplers.adaptive.allocation import allocate, raise_to_floor, update_shares
+from steinbox.samplers.adaptive.proposer import allocate, raise_to_floor, update_shares
 from steinbox.samplers.adaptive.state import AdaptiveState, Batch
 
 COV = np.array([[2.0, 1.2], [1.2, 1.0]])

@@ -20,9 +20,18 @@ from steinbox.densities.fitting.family import Family
 from steinbox.densities.initial import Initial
 from steinbox.evaluation import Evaluation
 from steinbox.numerics.weights import normalize, temper
-from steinbox.samplers.adaptive.allocation import allocate, update_shares
 from steinbox.samplers.adaptive.output import make_sample
-from steinbox.samplers.adaptive.proposer import Block, Discovery, Draws, Offer, Proposer, Reserve, View
+from steinbox.samplers.adaptive.proposer import (
+    Block,
+    Discovery,
+    Draws,
+    Offer,
+    Proposer,
+    Reserve,
+    View,
+    allocate,
+    update_shares,
+)
 from steinbox.samplers.adaptive.proposers import (
     FittedFamily,
     MissedMass,

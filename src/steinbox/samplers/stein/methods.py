@@ -14,10 +14,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from steinbox.samplers.annealing import Schedule
+from steinbox.samplers.annealing import AnnealedPath, NoPath, Schedule, check_path
 from steinbox.samplers.base import Problem
 from steinbox.samplers.stein.drive import SurrogateScore, TargetScore
-from steinbox.samplers.stein.path import AnnealedPath, NoPath, check_path
 from steinbox.samplers.stein.sampler import SteinFlow, SteinMethod
 from steinbox.surrogates.base import Builder, Surrogate, as_builder
 from steinbox.surrogates.interpolant import Interpolant

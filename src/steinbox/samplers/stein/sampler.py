@@ -4,7 +4,7 @@ r"""The flow that all four Stein samplers are: particles that move along the Ste
 
    values ─ anneal ─► surrogate ─► log-weights ─► kernel sums ─► direction ─► optimizer ─► particles
 
-What differs is composed: a :mod:`path <steinbox.samplers.stein.path>` says which target a move aims at, a :mod:`drive
+What differs is composed: a :mod:`path <steinbox.samplers.annealing>` says which target a move aims at, a :mod:`drive
 <steinbox.samplers.stein.drive>` turns its values into scores and weights.
 """
 
@@ -23,12 +23,11 @@ from steinbox.numerics.bandwidth import Median, Rule, as_rule
 from steinbox.numerics.kernels import RBF, Kernel
 from steinbox.numerics.optimizers import Adam, CosineDecay, Optimizer, OptimizerState
 from steinbox.numerics.weights import effective_sample_size, normalize
-from steinbox.samplers.annealing import path_warnings
+from steinbox.samplers.annealing import Path, path_warnings
 from steinbox.samplers.base import Info, Problem, Sample
 from steinbox.samplers.fixed_length import CountingSampler, FixedLength
 from steinbox.samplers.stein.direction import stein_direction
 from steinbox.samplers.stein.drive import AnnealedValues, Drive, nearest_rows, require_two
-from steinbox.samplers.stein.path import Path
 from steinbox.samplers.stein.rescue import bring_back, is_hopeless, sort_out
 
 MAX_FAILURES_IN_ROW = 2  # one failure says nothing about where a particle is, two do
