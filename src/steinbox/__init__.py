@@ -19,6 +19,7 @@ from steinbox.run.loop import Iteration
 from steinbox.run.result import Result
 from steinbox.run.status import Status
 from steinbox.sample import sample
+from steinbox.samplers import adaptive
 from steinbox.samplers.adaptive import AdaptiveImportanceSampling, Proposer
 from steinbox.samplers.annealing import Schedule
 from steinbox.samplers.base import Method, Problem, Sample, Sampler, StalledError, WeightedSample
@@ -54,6 +55,7 @@ __all__ = [
     "TargetError",
     "WeightedSample",
     "WorkersLostError",
+    "adaptive",
     "bandwidth",
     "baselines",
     "black_box_weights",

@@ -33,6 +33,7 @@ def test_a_number_and_a_function_are_rules(rng):
         ("silverman", ValueError, "unknown bandwidth rule 'silverman'"),
         (-1.0, ValueError, "positive bandwidth, got -1"),
         (None, TypeError, "got None"),
+        (Median, TypeError, r"got the class Median; write Median\(\)"),
         (True, TypeError, "got True"),
     ],
 )

@@ -249,6 +249,11 @@ def test_the_trace_has_one_entry_per_iteration():
     assert result.trace["mean_log_prob"][-1] == pytest.approx(result.log_prob.mean())
 
 
+def test_a_class_as_initial_is_refused_in_words():
+    with pytest.raises(TypeError, match="expected a distribution, got the class Gaussian; write Gaussian"):
+        sb.sample(lambda x: 0.0, sb.Gaussian)
+
+
 def test_callback_sees_every_iteration_and_may_stop_the_run():
     seen = []
     quick(callback=seen.append)

@@ -71,11 +71,12 @@ class GaussianMixture:
         <steinbox.GaussianMixture: 3 components in 2 dimensions>
         """
         number, dimension = means.shape
-        if covs.shape != (number, dimension, dimension) or not (np.isfinite(means).all() and np.isfinite(covs).all()):
+        if covs.shape != (number, dimension, dimension):
             raise ValueError(
-                "GaussianMixture expects finite means (K, d) and covs (K, d, d), got shapes "
-                f"{means.shape} and {covs.shape}"
+                f"GaussianMixture expects means (K, d) and covs (K, d, d), got shapes {means.shape} and {covs.shape}"
             )
+        if not (np.isfinite(means).all() and np.isfinite(covs).all()):
+            raise ValueError("GaussianMixture expects finite means and covs; some are NaN or infinite")
         mixture = object.__new__(cls)
         object.__setattr__(mixture, "weights", normalize_weights("GaussianMixture", number, weights))
         object.__setattr__(mixture, "means", means)

@@ -87,6 +87,8 @@ def _central_differences(log_prob: Any, points: Array) -> Array:
 
 def as_initial(initial: object) -> Initial | Array:
     """Understand what the user gave: a distribution, or an array of particles (returned as a checked array)."""
+    if isinstance(initial, type):
+        raise TypeError(f"expected a distribution, got the class {initial.__name__}; write {initial.__name__}(…)")
     if isinstance(initial, Initial):
         return initial
     if _is_frozen(initial):

@@ -103,6 +103,8 @@ def as_rule(bandwidth: float | str | Rule) -> Rule:
         if bandwidth not in _RULES:
             raise ValueError(f"unknown bandwidth rule {bandwidth!r}; expected one of {sorted(_RULES)}, or a number")
         return _RULES[bandwidth]
+    if isinstance(bandwidth, type):
+        raise TypeError(f"expected a bandwidth rule, got the class {bandwidth.__name__}; write {bandwidth.__name__}()")
     if callable(bandwidth):
         return bandwidth
     if isinstance(bandwidth, (int, float, np.number)) and not isinstance(bandwidth, bool):

@@ -109,7 +109,7 @@ def run(
                 break
             evaluation = evaluator(points)
             if not trace or not sampler.tolerates_empty_batch:
-                status = _judge(evaluation, evaluator, is_first=not trace)
+                status = _check_batch(evaluation, evaluator, is_first=not trace)
             if status is not None:
                 break
             state, info = sampler.tell(state, points, evaluation, rng)
@@ -156,7 +156,7 @@ def _reason_not_to_evaluate(num_points: int, evaluator: Evaluator) -> Status | N
     return Status.BUDGET_SPENT if num_points > evaluator.num_remaining else None
 
 
-def _judge(evaluation: Evaluation, evaluator: Evaluator, is_first: bool) -> Status | None:
+def _check_batch(evaluation: Evaluation, evaluator: Evaluator, is_first: bool) -> Status | None:
     if np.isfinite(evaluation.log_prob).any():
         return None
     if is_first:

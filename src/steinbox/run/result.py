@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
+import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -172,6 +173,8 @@ class Result:
 
         Loading runs no code from the file; see :mod:`steinbox.common.serialization`.
         """
+        if not Path(path).is_dir() and Path(path).exists() and not zipfile.is_zipfile(path):
+            raise ValueError(f"{path} is not a result that steinbox saved: it is no .npz file")
         try:
             with np.load(path, allow_pickle=False) as file:
                 arrays = {name: file[name] for name in file.files}

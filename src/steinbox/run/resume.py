@@ -78,7 +78,7 @@ def checkpoint_hook(
 ) -> Keep:
     """What the loop calls after each iteration: it takes note of the moment, and writes when it is time.
 
-    A state that no file can hold is refused here, before the first evaluation.
+    A first state that no file can hold is refused here, before the first evaluation.
     """
     pack(first.state, {})
     problem = describe_task(task)

@@ -31,7 +31,7 @@ Info: TypeAlias = Mapping[str, float | str]
 
 
 class StalledError(RuntimeError):
-    """A sampler cannot go on from what it was told; what it had before is still good."""
+    """A sampler cannot go on from what was evaluated; what it had before is still good."""
 
 
 # -- what goes in, what comes out --------------------------------------------------------------------------------------

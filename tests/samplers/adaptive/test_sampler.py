@@ -11,7 +11,6 @@ import steinbox as sb
 from steinbox.evaluation import Evaluation
 from steinbox.samplers.adaptive import (
     DEFAULT_PROPOSERS,
-    MissedMass,
     Source,
     SurrogateRefinement,
     Tuning,
@@ -220,6 +219,36 @@ def test_a_run_that_came_to_its_end_goes_on_with_more_evaluations(tmp_path, num_
     np.testing.assert_array_equal(again.particles, longer.particles)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_a_run_with_hardly_a_point_inside_goes_on_with_more_evaluations(tmp_path, seed):
+    """Of 40 points few are inside: before anything is fitted, the first draws go on."""
+
+    class Disc:
+        def log_prob(self, x):
+            return np.where(np.abs(x).max(axis=1) < 1.2, -0.5 * (x**2).sum(axis=1), -np.inf)
+
+    settings = {"initial": sb.Gaussian([0.0, 0.0], std=3.0), "num_particles": 10, "seed": seed}
+    run(Disc(), **settings, max_evals=40, checkpoint=tmp_path / "run.ckpt")
+    longer = run(Disc(), **settings, max_evals=1_500, checkpoint=tmp_path / "run.ckpt")
+    assert longer.num_evals > 400
+    assert list(longer.trace["proposers"]).count("initial") > 1
+    assert np.abs(longer.mean).max() < 0.2
+
+
+def test_a_batch_that_fails_as_a_whole_after_a_refinement(tmp_path):
+    """There are no points then whose density under the surrogate could be asked for."""
+    banana, calls = sb.targets.Banana(), []
+
+    def breaks(x):
+        calls.append(len(x))
+        return banana.log_prob(x) if len(calls) < 2 else np.full(len(x), np.nan)
+
+    settings = {"num_particles": 50, "vectorized": True, "seed": 0, "checkpoint": tmp_path / "run.ckpt"}
+    sb.sample(banana.log_prob, START, max_evals=300, **settings)
+    longer = sb.sample(breaks, START, max_evals=3_000, **settings)
+    assert longer.status is sb.Status.TOO_MANY_FAILURES
+
+
 def test_walls_and_bounds():
     target = sb.Gaussian([0.0, 0.0], std=1.0)
 
@@ -236,12 +265,6 @@ def test_walls_and_bounds():
 def test_nonsense_is_refused_in_words():
     with pytest.raises(ValueError, match="batch to be a whole number of at least 20, got 3"):
         sb.AdaptiveImportanceSampling(batch=3)
-    with pytest.raises(TypeError, match="each proposer to be an object, got the class MissedMass"):
-        sb.AdaptiveImportanceSampling(proposers=[MissedMass])
-    with pytest.raises(ValueError, match="different names, got search, search"):
-        sb.AdaptiveImportanceSampling(proposers=[MissedMass(), MissedMass()])
-    with pytest.raises(ValueError, match="expected a proposer that offers a density"):
-        run(method=sb.AdaptiveImportanceSampling(proposers=[MissedMass()]))
 
 
 # -- proposers ---------------------------------------------------------------------------------------------------------

@@ -176,7 +176,8 @@ class _Regression:
             precisions = self.weights * np.exp(self.weights @ level - level)
             mean = self.fit(features, values, precisions / precisions.sum())
             ratios = (values - features @ mean) ** 2 * np.exp(-level)
-            log_variance = log_variance + self.fit(columns, np.clip(ratios / (self.weights @ ratios) - 1, -1, 5))
+            ratios /= self.weights @ ratios + 1e-300
+            log_variance = log_variance + self.fit(columns, np.clip(ratios - 1, -1, 5))
         squares = (values - features @ mean) ** 2
         log_variance[0] += np.log(self.weights @ (squares * np.exp(-columns @ log_variance)) + 1e-12)
         return mean, log_variance
@@ -184,7 +185,7 @@ class _Regression:
     def scale_predictors(self, scales: Array, residual: Array) -> list[int]:
         """Which columns, but the constant, the size of the residual depends on."""
         squares = residual**2
-        found = self.significant(scales[:, 1:], np.log(squares / (self.weights @ squares) + 1e-3))
+        found = self.significant(scales[:, 1:], np.log(squares / (self.weights @ squares + 1e-300) + 1e-3))
         return [1 + each for each in found]
 
     def significant(self, candidates: Array, response: Array, clipped: Array | None = None) -> list[int]:

@@ -1,7 +1,7 @@
 """Adaptive importance sampling, the default: every evaluation is weighted, and the particles are chosen from all.
 
-The data's way: ``sampler`` (ask, tell) → ``weighted_archive`` → ``proposers/`` (one idea each) → ``allocation`` →
-``output`` and ``warnings``; ``tuning`` has all numbers.
+The data's way: ``sampler`` (ask, tell) → ``weighted_archive`` → ``proposers/`` (one idea each) → ``output`` and
+``warnings``; ``proposer`` is the seam, ``tuning`` has the numbers that one may want to change.
 """
 
 from steinbox.samplers.adaptive.proposer import Block, Discovery, Draws, Proposer, Reserve, View

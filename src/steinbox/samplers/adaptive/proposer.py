@@ -10,6 +10,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from steinbox.common.arrays import Array
+from steinbox.common.checks import require_component
 from steinbox.densities.density import Density
 from steinbox.densities.fitting.em import WeightedPoints
 from steinbox.densities.fitting.family import Family
@@ -71,9 +72,12 @@ class View:
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """Draws of a density, which share the next batch with those of other proposers."""
+    """Draws of a normalized density, which share the next batch with those of other proposers."""
 
-    density: Density
+    density: Density | Initial
+
+    def __post_init__(self) -> None:
+        require_component("the density of Draws", self.density, "log_prob", "Gaussian(mean, std=1)")
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,12 +87,20 @@ class Block:
     points: Array
     sources: tuple[Source, ...]
 
+    def __post_init__(self) -> None:
+        num_points = sum(source.count for source in self.sources)
+        if np.ndim(self.points) != 2 or len(self.points) != num_points or num_points == 0:
+            raise ValueError(
+                f"Block expects points (m, d), as many as its sources count, got shape {np.shape(self.points)} for "
+                f"{num_points}"
+            )
+
 
 @dataclass(frozen=True, eq=False)
 class Discovery:
     """Mass that the fit has missed: weighted points, and their share of all weight.
 
-    The fit gets another component for it; then the proposer is asked again.
+    The fit gets another component for it; then the proposer is asked once more.
     """
 
     sample: WeightedPoints
@@ -97,7 +109,7 @@ class Discovery:
 
 @dataclass(frozen=True)
 class Reserve:
-    """Nothing now, but so many evaluations are to be left for later."""
+    """Nothing now, but so many evaluations are to be left for later, if the others do not need the last ones."""
 
     num_evals: int
 
@@ -114,20 +126,20 @@ class Proposer(ABC):
     tempered weight; every one gets at least ``tuning.min_share``. Whatever is drawn is weighted with all the rest, so
     that a bad proposal costs evaluations and nothing else.
 
-    A proposer is immutable. What it must remember from one batch to the next it returns as its memory, a serializable
-    dataclass, and is given again.
+    A proposer is immutable. What it must remember from one batch to the next it returns as its memory, and is given
+    again. Checkpoints hold the memory and the densities drawn from, so that both must be numbers, text, arrays, tuples,
+    or dataclasses marked :func:`~steinbox.serializable`; steinbox's own densities are.
 
     Examples
     --------
     A proposer that adds draws of the initial distribution, twice as wide, to every batch:
 
     >>> import steinbox as sb
-    >>> from steinbox.samplers.adaptive import DEFAULT_PROPOSERS, Draws
     >>> class Wide(sb.Proposer):
     ...     name = "wide"
     ...     def propose(self, view, memory, rng):
-    ...         return Draws(sb.GaussianMixture([sb.Gaussian([0.0, 0.0], std=6.0)])), memory
-    >>> method = sb.AdaptiveImportanceSampling(proposers=(*DEFAULT_PROPOSERS, Wide()))
+    ...         return sb.adaptive.Draws(sb.Gaussian([0.0, 0.0], std=6.0)), memory
+    >>> method = sb.AdaptiveImportanceSampling(proposers=(*sb.adaptive.DEFAULT_PROPOSERS, Wide()))
     >>> result = sb.sample(sb.targets.Banana().log_prob, sb.Gaussian([0, 0], std=3), vectorized=True, method=method,
     ...                    num_particles=100, max_evals=2_000, seed=0)
     >>> result.trace["proposers"][-1].item()
@@ -146,16 +158,26 @@ class Proposer(ABC):
 
 
 def allocate(
-    densities: Mapping[str, Density], shares: Mapping[str, float], num_points: int, rng: np.random.Generator
+    densities: Mapping[str, Density | Initial],
+    shares: Mapping[str, float],
+    num_points: int,
+    min_share: float,
+    rng: np.random.Generator,
 ) -> Batch:
     """Draws of all densities, by their shares; the first gets what rounding leaves."""
     names = list(densities)
     relative = np.array([shares.get(name, 1 / len(names)) for name in names])
-    counts = (relative / relative.sum() * num_points).astype(int)
+    counts = (raise_to_floor(relative / relative.sum(), min_share) * num_points).astype(int)
     counts[0] = num_points - counts[1:].sum()
-    draws = [densities[name].quasi_random(int(count), rng) for name, count in zip(names, counts, strict=True)]
+    draws = [_draw(densities[name], int(count), rng) for name, count in zip(names, counts, strict=True)]
     sources = tuple(Source(name, densities[name], int(count)) for name, count in zip(names, counts, strict=True))
     return Batch(np.concatenate(draws), sources, is_shared=True)
+
+
+def _draw(density: Density | Initial, num_points: int, rng: np.random.Generator) -> Array:
+    """Quasi-random draws if the density has them."""
+    draw = getattr(density, "quasi_random", None) or density.sample
+    return np.asarray(draw(num_points, rng))
 
 
 def update_shares(state: AdaptiveState, min_share: float) -> Mapping[str, float]:
@@ -188,6 +210,9 @@ def raise_to_floor(shares: Array, floor: float) -> Array:
     array([0.1 , 0.53, 0.37])
     """
     floor = min(floor, 1 / len(shares))
-    is_low = shares < floor
-    rest = 1 - floor * is_low.sum()
-    return np.where(is_low, floor, shares * rest / max(shares[~is_low].sum(), 1e-300))
+    is_low = np.zeros(len(shares), dtype=bool)
+    while (is_below := ~is_low & (shares < floor)).any():  # scaling down may bring others below the floor
+        is_low |= is_below
+        rest = max(1 - floor * is_low.sum(), 0.0)
+        shares = np.where(is_low, floor, shares * rest / max(shares[~is_low].sum(), 1e-300))
+    return shares

@@ -41,7 +41,7 @@ from steinbox.samplers.adaptive.proposers import (
 from steinbox.samplers.adaptive.state import AdaptiveState, Batch, CurrentFit
 from steinbox.samplers.adaptive.tuning import Tuning
 from steinbox.samplers.adaptive.weighted_archive import Source, WeightedArchive, finite_log_weights, temper_points
-from steinbox.samplers.base import Info, Method, Problem, Sample, Sampler
+from steinbox.samplers.base import Info, Method, Problem, Sample, Sampler, StalledError
 
 DEFAULT_PROPOSERS: tuple[Proposer, ...] = (SurrogateRefinement(), MissedMass(), FittedFamily(), QuadraticFit())
 """What :class:`AdaptiveImportanceSampling` asks, in this order."""
@@ -74,7 +74,7 @@ class AdaptiveImportanceSampling(Method[AdaptiveState]):
     family : Family
         What is fitted to the weighted points.
     tuning : Tuning
-        All numbers, see :class:`~steinbox.samplers.adaptive.Tuning`.
+        The numbers that one may want to change, see :class:`~steinbox.samplers.adaptive.Tuning`.
     batch : int, optional
         Evaluations at a time. If not given, a fiftieth of the budget, at least 200 and 10 d (but a sixth of a small
         budget), at most 2,000.
@@ -104,13 +104,21 @@ class AdaptiveImportanceSampling(Method[AdaptiveState]):
     base: Initial | None = None
 
     def __post_init__(self) -> None:
+        if isinstance(self.proposers, Proposer) or len(self.proposers) == 0:
+            raise ValueError(f"expected a sequence of one or more proposers, got {self.proposers!r}")
         object.__setattr__(self, "proposers", tuple(self.proposers))
         for proposer in self.proposers:
             require_component("each proposer", proposer, "propose", "MissedMass()")
+            require_component("each proposer", proposer, "name", "MissedMass(), which has a name")
         names = [proposer.name for proposer in self.proposers]
         if len(set(names)) < len(names):
             raise ValueError(f"expected proposers with different names, got {', '.join(names)}")
-        require_component("family", self.family, "choose", "CurvedMixtures()")
+        for attribute in ("choose", "refit", "add_component"):
+            require_component("family", self.family, attribute, "CurvedMixtures()")
+        if not isinstance(self.tuning, Tuning):
+            raise TypeError(f"expected tuning to be a Tuning, got {self.tuning!r}")
+        if self.base is not None:
+            require_component("base", self.base, "log_prob", "Gaussian(mean, std=1)")
         if self.batch is not None:
             require_count("batch", self.batch, 20)
 
@@ -122,6 +130,8 @@ class AdaptiveImportanceSampling(Method[AdaptiveState]):
                 f"from; at least {2 * problem.num_particles} evaluations are needed"
             )
         initial = problem.initial if self.base is None else self.base
+        if initial.dimension != problem.dimension:
+            raise ValueError(f"expected a base in {problem.dimension} dimensions, got one in {initial.dimension}")
         return AdaptiveSampler(self, initial, problem.num_particles, is_noisy=bool(problem.noise))
 
 
@@ -141,8 +151,7 @@ class AdaptiveSampler(Sampler[AdaptiveState]):
 
     def start(self, problem: Problem, rng: np.random.Generator) -> AdaptiveState:
         """The first batch: draws of the initial distribution."""
-        tuning, batch = self.settings.tuning, self._batch_size(problem.dimension, problem.max_evals)
-        size = min(max(min(tuning.min_first_part, batch), batch // tuning.num_first_parts), problem.max_evals)
+        size = min(self._first_part(problem.dimension, problem.max_evals), problem.max_evals)
         archive = WeightedArchive.empty(problem.dimension)
         return AdaptiveState(archive, self._draw_initial(size, rng), problem.max_evals)
 
@@ -240,11 +249,13 @@ class AdaptiveSampler(Sampler[AdaptiveState]):
         num_initial = self._num_initial(state)
         if num_initial > 0:
             return replace(state, next=self._draw_initial(min(num_initial, num_left), rng))
-        shared: dict[str, Density] = {}
+        shared: dict[str, Density | Initial] = {}
         for proposer in self.settings.proposers:
             state, offer = self._ask_proposer(proposer, state, num_left, rng)
             match offer:
                 case Block(points, sources):
+                    if len(points) > state.max_evals - state.num_evals:
+                        raise StalledError(f"{proposer.name} offers a block of {len(points)} points, too many")
                     return replace(state, next=Batch(points, sources))
                 case Reserve(num_evals):
                     num_left -= num_evals
@@ -253,16 +264,25 @@ class AdaptiveSampler(Sampler[AdaptiveState]):
                     shared[proposer.name] = fitted.density
                 case Draws(density):
                     shared[proposer.name] = density
+                case None:
+                    pass
+                case _:
+                    raise TypeError(
+                        f"expected {proposer.name} to offer Draws(density), Block(…) or None, got {offer!r}"
+                    )
         if not shared:
-            raise ValueError("expected a proposer that offers a density to draw from, such as FittedFamily()")
-        return replace(state, next=allocate(shared, state.shares, self._num_next(state, num_left), rng))
+            raise StalledError("no proposer offered a density to draw from; FittedFamily() always does")
+        num_next = self._num_next(state, num_left if num_left > 0 else state.max_evals - state.num_evals)
+        return replace(state, next=allocate(shared, state.shares, num_next, self.settings.tuning.min_share, rng))
 
     def _num_initial(self, state: AdaptiveState) -> int:
         """Draws of the initial distribution that are missing: of the first batch, or if hardly any point is inside."""
-        missing = self._batch_size(state.archive.dimension, state.max_evals) - state.num_evals
+        dimension = state.archive.dimension
+        size = len(state.next.points) or self._first_part(dimension, state.max_evals)
+        missing = self._batch_size(dimension, state.max_evals) - state.num_evals
         if state.fit is None and missing > 0:
-            return min(missing, len(state.next.points))
-        return len(state.next.points) if state.archive.num_inside < self.settings.tuning.min_inside else 0
+            return min(missing, size)
+        return size if state.archive.num_inside < self.settings.tuning.min_inside else 0
 
     def _draw_initial(self, size: int, rng: np.random.Generator) -> Batch:
         return Batch(np.ascontiguousarray(self.initial.sample(size, rng)), (Source("initial", None, size),))
@@ -270,15 +290,20 @@ class AdaptiveSampler(Sampler[AdaptiveState]):
     def _ask_proposer(
         self, proposer: Proposer, state: AdaptiveState, num_left: int, rng: np.random.Generator
     ) -> tuple[AdaptiveState, Offer]:
-        """Its offer, and the state with its memory; what it discovers is added to the fit, and it is asked again."""
-        while True:
-            memory = state.memories.get(proposer.name)
-            offer, memory = proposer.propose(self._view(state, num_left), memory, rng)
-            state = replace(state, memories={**state.memories, proposer.name: memory})
-            if not isinstance(offer, Discovery) or state.fit is None:
-                return state, offer
+        """Its offer, and the state with its memory; a discovery is added to the fit, and it is asked once more."""
+        state, offer = self._propose(proposer, state, num_left, rng)
+        if isinstance(offer, Discovery) and state.fit is not None:
             fitted = self.settings.family.add_component(state.fit.fitted, offer.sample, offer.share, rng)
             state = replace(state, fit=CurrentFit(fitted, chosen_at=0.0), found_at=len(state.archive))
+            state, offer = self._propose(proposer, state, num_left, rng)
+        return state, offer
+
+    def _propose(
+        self, proposer: Proposer, state: AdaptiveState, num_left: int, rng: np.random.Generator
+    ) -> tuple[AdaptiveState, Offer]:
+        memory = state.memories.get(proposer.name)
+        offer, memory = proposer.propose(self._view(state, num_left), memory, rng)
+        return replace(state, memories={**state.memories, proposer.name: memory}), offer
 
     def _view(self, state: AdaptiveState, num_left: int) -> View:
         return View(
@@ -313,6 +338,11 @@ class AdaptiveSampler(Sampler[AdaptiveState]):
         smallest = min(max(tuning.min_batch, 10 * dimension), max(max_evals // 6, 20))
         return int(np.clip(int(tuning.batch_fraction * max_evals), smallest, tuning.max_batch))
 
+    def _first_part(self, dimension: int, max_evals: int) -> int:
+        """Evaluations at a time while the first batch is drawn."""
+        tuning, batch = self.settings.tuning, self._batch_size(dimension, max_evals)
+        return max(min(tuning.min_first_part, batch), batch // tuning.num_first_parts)
+
     def _num_next(self, state: AdaptiveState, num_left: int) -> int:
         """A batch, larger once the weights are even; what would be left over is added to the last."""
         size = self._batch_size(state.archive.dimension, state.max_evals)
@@ -325,6 +355,6 @@ def _info(state: AdaptiveState, batch: Batch) -> Info:
         "proposers": batch.proposers,
         "tempering": state.tempering,
         "effective_sample_size": state.effective_sample_size,
-        "num_components": 0 if state.fit is None else state.fit.fitted.density.num_components,
+        "num_components": 0 if state.fit is None else getattr(state.fit.fitted.density, "num_components", 1),
         "log_evidence": state.log_evidence,
     }

@@ -1,4 +1,4 @@
-"""The numbers of the default sampler, in one place: each with its unit, and where it comes from.
+"""The numbers of the default sampler that one may want to change, in one place, each with its unit.
 
 ``AdaptiveImportanceSampling(tuning=Tuning(max_search_fraction=0.1))`` changes one of them. "Ablation" is
 ``benchmarks/accuracy/ablation.py``; what has no other source was chosen on the problems of groups "tuning" and "seen".
@@ -6,7 +6,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+
+from steinbox.common.checks import is_number, require_count
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +81,7 @@ class Tuning:
     min_agreement: float = 0.95
     """Effective sample size per particle that p over prediction leaves, to take the refined particles as they are."""
     min_refinement_points: int = 40
+    """Training points of the surrogate, at least."""
     max_refinement_points: int = 1500
     """Training points of the surrogate; the solve is cubic in their number."""
 
@@ -93,3 +96,12 @@ class Tuning:
     """Effective sample size per particle of the earlier points that the later ones are compared with."""
     max_pareto_shape: float = 0.7
     """Beyond, weights have practically no variance (Vehtari et al., 2024); it matters below 2 draws per particle."""
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            setting = getattr(self, each.name)
+            for value in setting if isinstance(setting, tuple) else (setting,):
+                if not (is_number(value) and value >= 0):
+                    raise ValueError(f"expected {each.name} to be a number of at least 0, got {value!r}")
+        for name in ("min_batch", "max_batch", "num_first_parts", "min_first_part", "min_search_batch"):
+            require_count(name, getattr(self, name))

@@ -37,7 +37,7 @@ class Source:
 
     def log_share(self, points: Array, initial: Initial) -> Array:
         r"""The logarithm of :math:`n_j q_j` at the points."""
-        if self.count == 0:
+        if self.count == 0 or len(points) == 0:
             return np.full(len(points), -np.inf)
         density = initial if self.density is None else self.density
         return np.asarray(np.log(self.count) + density.log_prob(points))

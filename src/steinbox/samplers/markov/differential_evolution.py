@@ -19,7 +19,7 @@ STRETCH = 2.0  # the a of Goodman & Weare (2010): stretches are between 1/a and 
 class PastDifferences:
     r"""Half of the proposals are :math:`x + \gamma (z_1 - z_2)`, half stretch x away from or towards a :math:`z`.
 
-    All :math:`z` are past states of the chains. Steps take the shape and scale of the target without being told; the
+    All :math:`z` are past states of the chains. Steps take the shape and scale of the target by themselves; the
     stretch :math:`z + \zeta (x - z)` has the correction :math:`\zeta^{d-1}` (Goodman & Weare, 2010), and one step in
     ten has :math:`\gamma = 1`, which leads from mode to mode (ter Braak & Vrugt, 2008).
     """
