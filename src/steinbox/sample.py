@@ -80,7 +80,8 @@ def sample(
         angle may be its lower one).
     executor : int, executor or pool
         Where to evaluate: that many processes, a ``concurrent.futures`` executor, a ``dask.distributed`` Client, an
-        ``mpi4py.futures`` or ``multiprocessing`` pool. The function travels to each worker once. Here if not given.
+        ``mpi4py.futures`` or ``multiprocessing`` pool. The function is sent to each worker once. If not given,
+        in this process.
     timeout : float
         Seconds after which a call counts as failed, and a process of steinbox's own that runs it is stopped. Needs
         ``executor``.
@@ -90,8 +91,8 @@ def sample(
         The run stops when a larger share of the last 200 evaluations failed.
     noise : float or bool
         Says that ``log_prob`` is an estimate: its standard deviation, or True to have it estimated. Surrogates then
-        smooth instead of interpolating, and the default stops early only later. Markov chains keep the estimate at
-        their state, as they always do.
+        smooth instead of interpolating, and the default asks for twice as many draws before it stops early. Markov
+        chains keep the estimate at their state, as they always do.
     archive : Archive
         Evaluations of earlier runs (``result.archive``): they train the surrogate and cost nothing again.
     checkpoint : str, Path or Checkpoint
