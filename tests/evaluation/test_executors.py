@@ -295,6 +295,7 @@ def test_too_many_failures_stop_the_run_with_its_particles():
     result = run(worse_and_worse, num_particles=50, max_evals=5_000)
     assert result.status is sb.Status.TOO_MANY_FAILURES
     assert result.num_evals < 5_000
+    assert any("Failures ended the run" in warning for warning in result.warnings)
     assert np.isfinite(result.particles).all()
     patient = run(worse_and_worse, num_particles=50, max_evals=1_000, max_failure_rate=1.0)
     assert patient.status is sb.Status.FINISHED

@@ -8,9 +8,12 @@ import numpy as np
 
 from steinbox.common.arrays import Array
 from steinbox.run.loop import Outcome
+from steinbox.run.status import Status
 
 MIN_SHARE_INSIDE = 0.9  # of the particles: with fewer inside the support, the others are missed
 MAX_RISE = 0.2  # of the log-densities' standard deviation: what the last fifth of a run may add to their mean
+
+_ENDED_BY_FAILURES = (Status.TOO_MANY_FAILURES, Status.TARGET_FAILED, Status.SUPPORT_LOST)
 
 
 def collect_warnings(outcome: Outcome) -> Iterator[str]:
@@ -18,6 +21,8 @@ def collect_warnings(outcome: Outcome) -> Iterator[str]:
     sample = outcome.sample
     if outcome.reason:
         yield outcome.reason
+    if outcome.status in _ENDED_BY_FAILURES:
+        yield "Failures ended the run before its budget was used: the particles may not have arrived yet."
     yield from sample.warnings
     num_particles, dimension = sample.particles.shape
     num_inside = int((sample.weights > 0).sum())
