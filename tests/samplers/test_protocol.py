@@ -137,7 +137,7 @@ def test_it_does_not_know_where_points_are_evaluated(executor):
     assert_same(run(executor=executor, max_evals=400), run(max_evals=400))
 
 
-def test_it_is_not_told_of_an_archive_it_has_no_use_for():
+def test_an_archive_it_has_no_use_for_is_refused():
     with pytest.raises(ValueError, match="Metropolis builds no surrogate and has no use for archive="):
         run(archive=run(max_evals=80).archive)
 

@@ -2,9 +2,9 @@
 
 Run it in an environment of its own; the tests read only what it wrote::
 
-    python3 -m venv /tmp/gpyenv
-    /tmp/gpyenv/bin/pip install GPy==1.15.0
-    OPENBLAS_NUM_THREADS=1 python tests/paper/references/gpy_ep.py
+    python3 -m venv gpy-environment
+    gpy-environment/bin/pip install GPy==1.15.0
+    OPENBLAS_NUM_THREADS=1 gpy-environment/bin/python tests/paper/references/gpy_ep.py
 
 For every problem the file holds the features, the labels, and for a few θ the mean and the variances of the
 approximate posterior of the latent values, and the logarithm of expectation propagation's estimate of p(Y | θ). The
