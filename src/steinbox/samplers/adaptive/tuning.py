@@ -17,7 +17,7 @@ class Tuning:
 
     # -- batches
     batch_fraction: float = 1 / 50
-    """Of the budget: a batch, between the two limits below. Ablation: twice as much misses a mode of off_centre_modes10."""
+    """Of the budget: a batch, between the limits below. Ablation: twice as much misses a mode of off_centre_modes10."""
     min_batch: int = 200
     """Evaluations (10 per dimension if that is more, but at most a sixth of the budget)."""
     max_batch: int = 2000
