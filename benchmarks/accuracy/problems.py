@@ -45,6 +45,7 @@ from extra_targets import (
     unequal_modes,
     wide_scales,
 )
+from generator import generate
 
 import steinbox as sb
 
@@ -69,6 +70,10 @@ class Problem:
     noise: float = 0.0
     score: Callable[[np.ndarray], np.ndarray] | None = None
     exact_moments: tuple[np.ndarray, np.ndarray] | None = None
+
+    @property
+    def is_generated(self) -> bool:
+        return self.group in ("development", "report")
 
     @property
     def moments(self) -> tuple[np.ndarray, np.ndarray]:
@@ -180,4 +185,22 @@ def test_problems() -> list[Problem]:
     ]
 
 
-PROBLEMS = {each.name: each for each in [*tuning_problems(), *seen_problems(), *test_problems()]}
+def generated_problem(name: str) -> Problem:
+    """That of a name like "generated17"."""
+    number = name.removeprefix("generated")
+    if number == name or not number.isdecimal():
+        raise KeyError(name)
+    drawn = generate(int(number))
+    group = "development" if int(number) % 2 == 0 else "report"
+    return problem(name, group, drawn.target, sb.Gaussian(drawn.start_mean, std=drawn.start_std))
+
+
+class Problems(dict[str, Problem]):
+    """By name; those that are drawn at random are made when they are asked for."""
+
+    def __missing__(self, name: str) -> Problem:
+        self[name] = generated_problem(name)
+        return self[name]
+
+
+PROBLEMS = Problems({each.name: each for each in [*tuning_problems(), *seen_problems(), *test_problems()]})
