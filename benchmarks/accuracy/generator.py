@@ -27,6 +27,7 @@ MAX_DIMENSION = 40
 NUM_FOR_START = 20_000  # exact draws that tell where the target is and how wide
 REGRESSION_SHARE = 1 / 7
 MAX_WALLS = 4  # coordinates with a wall: more, and few draws of the start would be inside
+MAX_VOLUME_RATIO = 100.0  # of two modes: from afar a mode that is much smaller is hidden behind the tails of others
 
 
 class Target(Protocol):
@@ -304,11 +305,12 @@ def _layered(rng: np.random.Generator) -> Generated:
     has["joint t"] &= not (has["independent t"] or has["walls"] or has["bent"] or has["wavy"] or has["hierarchy"])
     features += [name for name, there in has.items() if there]
     structure = _structure(dimension, has, rng)
-    width, distance = 10 ** rng.uniform(-0.6, 0.0, number), rng.uniform(3.0, 8.0)
+    width, distance = MAX_VOLUME_RATIO ** (-rng.random(number) / dimension), rng.uniform(3.0, 8.0)
+    scales = 10 ** rng.uniform(-1.5, 0, dimension) if has["scales"] else np.ones(dimension)
     targets = []
     for scale in width if number > 1 else [1.0]:
         base, layers = structure
-        matrix = scale * _matrix(dimension, has, rng)
+        matrix = scale * _rotation(dimension, has, rng) * rng.permutation(scales)
         shift = distance * rng.standard_normal(dimension) / np.sqrt(max(1, dimension / 4)) * (number > 1)
         targets.append(Layered(base, [*layers, Affine(matrix, shift)]))
     shares = rng.dirichlet(np.full(number, 3.0)) * 0.8 + 0.2 / number
@@ -348,10 +350,8 @@ def _bend(dimension: int, wavy: bool, rng: np.random.Generator) -> Bend:
     return Bend(order[:number], order[number : 2 * number], strengths, rng.uniform(0.7, 2.0) if wavy else None)
 
 
-def _matrix(dimension: int, has: dict[str, bool], rng: np.random.Generator) -> np.ndarray:
-    scales = 10 ** rng.uniform(-1.5, 0, dimension) if has["scales"] else np.ones(dimension)
-    rotation = stats.ortho_group.rvs(dimension, random_state=rng) if has["rotated"] else np.eye(dimension)
-    return rotation * scales
+def _rotation(dimension: int, has: dict[str, bool], rng: np.random.Generator) -> np.ndarray:
+    return stats.ortho_group.rvs(dimension, random_state=rng) if has["rotated"] else np.eye(dimension)
 
 
 def _with_start(target: Target, number: int, features: tuple[str, ...], rng: np.random.Generator) -> Generated:
