@@ -12,6 +12,7 @@ undone, and its determinant is :math:`\prod_k e^{-s_k}` (Rosenblatt, 1952; Marzo
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -43,7 +44,7 @@ class TriangularMap(Bijection):
     narrowest: Array
     widest: Array
 
-    @property
+    @cached_property
     def is_curved(self) -> bool:
         """Whether it is more than an affine map."""
         return bool(len(self.pairs) or self.log_scales[1:].any())
@@ -58,12 +59,22 @@ class TriangularMap(Bijection):
 
     def forward_and_log_det(self, points: Array) -> tuple[Array, Array]:
         """The white points, (n, d), and the logarithm of the map's determinant at each, (n,)."""
+        log_det_scale = np.log(self.scale).sum()
+        if not self.is_curved:
+            log_det = -self._straight_log_scales.sum() - log_det_scale
+            return (points - self.center) @ self._straight_slopes + self._straight_offsets, np.full(
+                len(points), log_det
+            )
         z = self._standardize(points)
         mean, log_scale = self._conditionals(z, np.clip(z, self.low, self.high), slice(None))
-        return (z - mean) * np.exp(-log_scale), -log_scale.sum(axis=1) - np.log(self.scale).sum()
+        return (z - mean) * np.exp(-log_scale), -log_scale.sum(axis=1) - log_det_scale
 
     def inverse(self, images: Array) -> Array:
         """The points whose white points these are, one coordinate after the other."""
+        if not self.is_curved:
+            return np.asarray(
+                self.center + np.linalg.solve(self._straight_slopes.T, (images - self._straight_offsets).T).T
+            )
         z, held = np.zeros_like(images), np.zeros_like(images)
         for k in range(images.shape[1]):
             mean, log_scale = self._conditionals(z, held, slice(k, k + 1))
@@ -106,8 +117,40 @@ class TriangularMap(Bijection):
         """Means and log-scales of some coordinates given those before them."""
         curved = multiply_pairs(held, self.pairs) @ self.products[:, which]
         mean = self.linear[0, which] + z @ self.linear[1:, which] + curved
-        log_scale = scale_features(held) @ self.log_scales[:, which]
+        log_scale = self.log_scales[0, which] + self._scale_features(held) @ self._log_scale_slopes[:, which]
         return mean, np.clip(log_scale, self.narrowest[which], self.widest[which])
+
+    def _scale_features(self, held: Array) -> Array:
+        """Those of the columns z and z² that some log-scale depends on."""
+        plain, squared = self._scale_columns
+        return np.concatenate([held[:, plain], held[:, squared] ** 2], axis=1)
+
+    @cached_property
+    def _scale_columns(self) -> tuple[IntegerArray, IntegerArray]:
+        """The coordinates that some log-scale depends on, and those whose squares it depends on."""
+        plain, squared = self.log_scales[1:].any(axis=1).reshape(2, -1)
+        return np.flatnonzero(plain), np.flatnonzero(squared)
+
+    @cached_property
+    def _log_scale_slopes(self) -> Array:
+        plain, squared = self._scale_columns
+        return np.asarray(self.log_scales[np.concatenate([1 + plain, 1 + len(self.order) + squared])])
+
+    # -- a map that is not curved is affine: u = (x - center) slopes + offsets -------------------------------------
+
+    @cached_property
+    def _straight_log_scales(self) -> Array:
+        return np.asarray(np.clip(self.log_scales[0], self.narrowest, self.widest))
+
+    @cached_property
+    def _straight_slopes(self) -> Array:
+        slopes = np.empty_like(self.linear[1:])
+        slopes[self.order] = (np.eye(len(slopes)) - self.linear[1:]) * np.exp(-self._straight_log_scales)
+        return np.asarray(slopes / self.scale[:, None])
+
+    @cached_property
+    def _straight_offsets(self) -> Array:
+        return np.asarray(-self.linear[0] * np.exp(-self._straight_log_scales))
 
 
 def multiply_pairs(z: Array, pairs: IntegerArray) -> Array:
