@@ -42,6 +42,6 @@ FOR_A_SAMPLE = ("LeaveOneOut", "PassThrough", "SampleSurrogate")  # these have v
 PROPOSERS = {  # of the default
     "fitted family": adaptive.FittedFamily(),
     "quadratic fit": adaptive.QuadraticFit(),
-    "missed mass": adaptive.MissedMass(),
+    "climbs": adaptive.Climbs(),
     "surrogate refinement": adaptive.SurrogateRefinement(),
 }

@@ -65,12 +65,14 @@ def report(rows: Rows) -> Iterator[str]:
         f"`python benchmarks/accuracy/generated.py`, {date.today()}. MMD of 200 points over the floor, that of 200 "
         "exact draws; wrong: above 2; ahead: below the best of emcee, emcee with DE moves, and SMC."
     )
-    yield "\n| problems | evaluations | number | median | 9 in 10 below | above 2 | wrong, silent | right, warned | ahead |"
+    yield "\n| problems | evaluations | number | median | 9 in 10 | above 2 | wrong, silent | right, warned | ahead |"
     yield "|---|---|---|---|---|---|---|---|---|"
     for group in GROUPS:
         for budget in sorted({key[2] for key in rows}):
             yield from summary(rows, group, budget)
-    yield "\n| problem | d | features | evaluations | default | emcee | emcee_de | smc | warnings |\n" + "|---" * 9 + "|"
+    yield (
+        "\n| problem | d | features | evaluations | default | emcee | emcee_de | smc | warnings |\n" + "|---" * 9 + "|"
+    )
     for name, budget in sorted({(key[0], key[2]) for key in rows}, key=lambda each: (number(each[0]), each[1])):
         yield line(rows, name, budget)
 

@@ -22,7 +22,7 @@ from steinbox.sample import sample
 from steinbox.samplers import adaptive
 from steinbox.samplers.adaptive import AdaptiveImportanceSampling, Proposer
 from steinbox.samplers.annealing import Schedule
-from steinbox.samplers.base import Method, Problem, Sample, Sampler, StalledError, WeightedSample
+from steinbox.samplers.base import Coverage, Method, Problem, Sample, Sampler, StalledError, WeightedSample
 from steinbox.samplers.stein import GFSVGD, SVGD, AnnealedGFSVGD, AnnealedSVGD
 
 __version__ = "0.1.0"
@@ -37,6 +37,7 @@ __all__ = [
     "Checkpoint",
     "CheckpointError",
     "CheckpointWarning",
+    "Coverage",
     "CurvedMixtures",
     "Evaluation",
     "Gaussian",

@@ -203,6 +203,7 @@ def _result(outcome: Outcome, evaluator: Evaluator, task: Task, seed: int, more_
         effective_sample_size=pool.effective_sample_size,
         pareto_shape=pool.pareto_shape,
         mixture=pool.mixture,
+        coverage=sample.coverage,
         trace=trace_columns(outcome.trace),
         seed=seed,
         config=task.config,

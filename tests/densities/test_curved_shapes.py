@@ -124,16 +124,6 @@ def test_curves_are_chosen_and_kept(rng):
     assert lost(FAMILY.refit(equal(target.sample(500, rng)), fitted, rng).density, target, rng) < 0.2
 
 
-def test_another_component_joins_the_curves(rng):
-    fitted = None
-    for _ in range(4):
-        fitted = FAMILY.choose(equal(Mirrored().sample(1000, rng)), rng, fitted)
-    far = sb.Gaussian([40.0, 40.0], std=0.5).sample(200, rng)
-    more = FAMILY.add_component(fitted, equal(far), 0.25, rng)
-    assert more.density.num_components == fitted.density.num_components + 1
-    assert (more.density.sample(4000, rng)[:, 0] > 35).mean() == pytest.approx(0.25, abs=0.03)
-
-
 # -- axes of their own -------------------------------------------------------------------------------------------------
 
 

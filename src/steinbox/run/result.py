@@ -7,7 +7,7 @@ import re
 import secrets
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +19,12 @@ from steinbox.densities.initial import Initial
 from steinbox.evaluation import Archive, Failure
 from steinbox.maps.bounds import Bounds, as_bounds
 from steinbox.run.status import Status
+from steinbox.samplers.base import Coverage
 
 if TYPE_CHECKING:
     from steinbox.diagnostics import Diagnostics
 
-_FORMAT = 4  # 3 named the class of the mixture by its module
+_FORMAT = 5  # 4 had no coverage
 _PLAIN = (
     "names",
     "num_evals",
@@ -77,6 +78,9 @@ class Result:
     mixture : density or None
         The last proposal: a normalized density with a score, to be used as a surrogate. If there are bounds, it is one
         of the free parameters.
+    coverage : Coverage or None
+        What climbs from random places say of modes that were not seen: ``coverage.unseen``, the expected share of
+        places that lead to one, and ``coverage.upper``, a bound. None if the method makes no climbs.
     trace : mapping of str to (T,) array
         One entry per iteration: ``mean_log_prob``, the mean log-density of the particles so far (as free parameters,
         if there are bounds), and what the method reports: see its own documentation.
@@ -111,6 +115,7 @@ class Result:
     seed: int
     config: Mapping[str, Any]
     version: str
+    coverage: Coverage | None = None
 
     @property
     def mean(self) -> Array:
@@ -198,6 +203,7 @@ class Result:
             "failures": {kind: failure.to_json() for kind, failure in self.failures.items()},
             "status": self.status.name,
             "mixture": pack(self.mixture, packed),
+            "coverage": None if self.coverage is None else asdict(self.coverage),
         }
         arrays = {name: getattr(self, name) for name in ("particles", "weights", "log_prob", "pool", "pool_weights")}
         arrays |= {f"mixture/{name}": values for name, values in packed.items()}
@@ -214,6 +220,7 @@ class Result:
             "bounds": as_bounds(header["bounds"]),
             "failures": {kind: Failure.from_json(data) for kind, data in header["failures"].items()},
             "status": Status[header["status"]],
+            "coverage": None if header["coverage"] is None else Coverage(**header["coverage"]),
             "mixture": unpack(header["mixture"], _pop_prefix(arrays, "mixture/")),
         }
         return cls(trace=trace, archive=archive, **header | arrays)

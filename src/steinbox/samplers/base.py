@@ -88,13 +88,48 @@ class WeightedSample:
         return effective_sample_size(self.weights)
 
 
+@dataclass(frozen=True)
+class Coverage:
+    r"""What climbs from random places say of modes that were not seen.
+
+    Places are draws of the initial distribution, of one twice as wide, and from around what was found. A climb finds
+    something if it ends at a mode that has mass and is much denser than the fit there, which then learns of it. If the
+    last m climbs found nothing, the expected share of places that lead to something new is :math:`1 / (m + 2)` (the
+    rule of succession). It is a statement about places, not about mass: a narrow mode in the tails of a wide one may
+    have much mass and hardly a place that leads to it.
+
+    Attributes
+    ----------
+    num_climbs : int
+        From random places.
+    num_finds : int
+        Climbs that led to a mode not known before.
+    num_since_last : int
+        Climbs since the last of them, or all.
+    """
+
+    num_climbs: int
+    num_finds: int
+    num_since_last: int
+
+    @property
+    def unseen(self) -> float:
+        """The expected share of places that lead to modes not seen."""
+        return 1 / (self.num_since_last + 2)
+
+    @property
+    def upper(self) -> float:
+        r"""A bound on that share, right 19 times in 20: :math:`1 - 0.05^{1/m}` if the last m climbs found nothing."""
+        return 1.0 if self.num_since_last == 0 else float(1 - 0.05 ** (1 / self.num_since_last))
+
+
 @dataclass(frozen=True, eq=False)
 class Sample:
     """A sampler's answer so far: points that were evaluated, their weights, which sum to one, and log-densities.
 
     If they were chosen from a larger weighted pool, that comes with them. ``log_evidence`` is the logarithm of the
-    density's integral, if the sampler estimates it; ``warnings`` are reasons not to trust the particles, each a
-    sentence.
+    density's integral, if the sampler estimates it; ``coverage`` what it knows of modes not seen; ``warnings`` are
+    reasons not to trust the particles, each a sentence.
     """
 
     particles: Array
@@ -104,6 +139,7 @@ class Sample:
     log_evidence: float = np.nan
     log_evidence_error: float = np.nan
     warnings: tuple[str, ...] = ()
+    coverage: Coverage | None = None
 
     @property
     def mean_log_prob(self) -> float:

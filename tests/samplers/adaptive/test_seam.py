@@ -11,10 +11,9 @@ from steinbox.densities.fitting.family import Fitted
 from steinbox.samplers.adaptive import (
     DEFAULT_PROPOSERS,
     Block,
-    Discovery,
+    Climbs,
     Draws,
     FittedFamily,
-    MissedMass,
     QuadraticFit,
     Reserve,
     Source,
@@ -130,11 +129,11 @@ def test_a_block_is_a_batch_of_its_own_and_memory_survives_a_checkpoint(tmp_path
 
 
 def test_nonsense_is_refused_in_words():
-    with pytest.raises(TypeError, match="each proposer to be an object, got the class MissedMass"):
-        sb.AdaptiveImportanceSampling(proposers=[MissedMass])
-    with pytest.raises(ValueError, match="different names, got search, search"):
-        sb.AdaptiveImportanceSampling(proposers=[MissedMass(), MissedMass()])
-    for nothing in ([], MissedMass()):
+    with pytest.raises(TypeError, match="each proposer to be an object, got the class Climbs"):
+        sb.AdaptiveImportanceSampling(proposers=[Climbs])
+    with pytest.raises(ValueError, match="different names, got climbs, climbs"):
+        sb.AdaptiveImportanceSampling(proposers=[Climbs(), Climbs()])
+    for nothing in ([], Climbs()):
         with pytest.raises(ValueError, match="expected a sequence of one or more proposers"):
             sb.AdaptiveImportanceSampling(proposers=nothing)
     with pytest.raises(TypeError, match="expected tuning to be a Tuning, got {}"):
@@ -165,12 +164,6 @@ def offering(offer):
 def test_an_offer_of_the_wrong_kind_is_refused(offer):
     with pytest.raises(TypeError, match=r"expected stubborn to offer Draws\(density\), Block"):
         run(offering(offer))
-
-
-def test_a_proposer_that_discovers_all_the_time_does_not_hang():
-    """Asked once more after a discovery, it may not have another one."""
-    with pytest.raises(TypeError, match="expected stubborn to offer"):
-        run(offering(lambda view: Discovery(view.archive.tempered(view.tempering), 0.1) if view.fit else None))
 
 
 @pytest.mark.parametrize("number", [300, 10**6])
@@ -257,9 +250,6 @@ class OneGaussian:
     def refit(self, sample, previous, rng):
         return self.choose(sample, rng, previous)
 
-    def add_component(self, previous, sample, share, rng):
-        return previous
-
 
 @dataclass(frozen=True)
 class Plain:
@@ -280,6 +270,6 @@ def test_a_family_of_one_s_own():
 
 
 def test_numbers_can_be_changed():
-    result = run(sb.AdaptiveImportanceSampling(tuning=Tuning(draws_per_particle=1.0, max_search_fraction=0.05)))
+    result = run(sb.AdaptiveImportanceSampling(tuning=Tuning(draws_per_particle=1.0, min_climb_fraction=0.05)))
     assert result.num_evals < 1_500
     assert result.status is sb.Status.CONVERGED

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -27,7 +27,6 @@ from steinbox.densities.fitting.shapes import (
     Straight,
     fit_pullback,
 )
-from steinbox.densities.fitting.triangular_map import fit_triangular_map
 from steinbox.densities.gaussian_mixture import GaussianMixture
 from steinbox.densities.mixture import Mixture
 from steinbox.densities.pullback import Pullback
@@ -108,21 +107,6 @@ class CurvedMixtures:
     def refit(self, sample: WeightedPoints, previous: Fitted, rng: np.random.Generator) -> Fitted:
         """Fit a mixture of the same shape to other points."""
         return _refit(sample.at_most(_MAX_POINTS, rng), _as_candidate(previous), rng)
-
-    def add_component(self, previous: Fitted, sample: WeightedPoints, share: float, rng: np.random.Generator) -> Fitted:
-        """Add a component, fitted to this sample, that has this share of the mass."""
-        before, share = _as_candidate(previous), float(np.clip(share, 1e-6, 1 - 1e-6))
-        density = before.density
-        weights = np.append((1 - share) * _inner_weights(density), share)
-        if isinstance(density, Mixture):
-            added = fit_pullback(fit_triangular_map(sample, curved=False), sample, rng)
-            densities = [*density.densities, added]
-            return Fitted(replace(before.shape, kind=Curves(len(densities))), Mixture(densities, weights))
-        one = fit_pullback(density.map, sample, rng).density
-        means = np.concatenate([density.density.means, one.means])
-        covs = np.concatenate([density.density.covs, one.covs])
-        shape = replace(before.shape, kind=Clusters(len(means), tied=False))
-        return Fitted(shape, Pullback(density.map, GaussianMixture.from_arrays(weights, means, covs)))
 
     # -- candidates ----------------------------------------------------------------------------------------------------
 
@@ -242,10 +226,6 @@ def _fit_curves(
 
 def _mean_log_prob(density: CurvedDensity, test: WeightedPoints) -> float:
     return float(test.weights @ density.log_prob(test.points))
-
-
-def _inner_weights(density: CurvedDensity) -> Array:
-    return density.weights if isinstance(density, Mixture) else density.density.weights
 
 
 def _responsibilities_of_twins(clusters: ClustersDensity, points: Array) -> Array:

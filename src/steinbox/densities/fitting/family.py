@@ -43,7 +43,3 @@ class Family(Protocol):
     def refit(self, sample: WeightedPoints, previous: Fitted, rng: np.random.Generator) -> Fitted:
         """Fit the same shape to other points."""
         ...
-
-    def add_component(self, previous: Fitted, sample: WeightedPoints, share: float, rng: np.random.Generator) -> Fitted:
-        """Add a component, fitted to this sample, that has this share of the mass."""
-        ...

@@ -4,10 +4,10 @@ The data's way: ``sampler`` (ask, tell) → ``weighted_archive`` → ``proposers
 ``warnings``; ``proposer`` is the seam, ``tuning`` has the numbers that one may want to change.
 """
 
-from steinbox.samplers.adaptive.proposer import Block, Discovery, Draws, Proposer, Reserve, View
+from steinbox.samplers.adaptive.proposer import Block, Draws, Probe, Proposer, Reserve, View
 from steinbox.samplers.adaptive.proposers import (
+    Climbs,
     FittedFamily,
-    MissedMass,
     QuadraticFit,
     SurrogateRefinement,
 )
@@ -19,10 +19,10 @@ __all__ = [
     "DEFAULT_PROPOSERS",
     "AdaptiveImportanceSampling",
     "Block",
-    "Discovery",
+    "Climbs",
     "Draws",
     "FittedFamily",
-    "MissedMass",
+    "Probe",
     "Proposer",
     "QuadraticFit",
     "Reserve",

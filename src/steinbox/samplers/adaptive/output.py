@@ -11,7 +11,7 @@ from steinbox.numerics.weights import normalize, pareto_shape, temper
 from steinbox.samplers.adaptive.proposers import SurrogateRefinement
 from steinbox.samplers.adaptive.state import AdaptiveState
 from steinbox.samplers.adaptive.tuning import Tuning
-from steinbox.samplers.adaptive.warnings import collect_warnings
+from steinbox.samplers.adaptive.warnings import collect_warnings, find_coverage
 from steinbox.samplers.base import Sample, WeightedSample
 
 _MIN_DRAWS = 0.1  # independent draws per particle: with fewer, weights are tempered before particles are chosen
@@ -40,6 +40,7 @@ def make_sample(state: AdaptiveState, num_particles: int, initial: Initial, tuni
         archive.log_prob[chosen],
         pool,
         log_evidence=state.log_evidence,
+        coverage=find_coverage(state),
         log_evidence_error=float(np.sqrt(max(1 / state.effective_sample_size - 1 / len(archive), 0.0))),
         warnings=tuple(collect_warnings(state, num_particles, initial, shape, tuning, is_refined=is_refined)),
     )

@@ -12,7 +12,6 @@ import numpy as np
 from steinbox.common.arrays import Array
 from steinbox.common.checks import require_component
 from steinbox.densities.density import Density
-from steinbox.densities.fitting.em import WeightedPoints
 from steinbox.densities.fitting.family import Family
 from steinbox.densities.initial import Initial
 from steinbox.numerics.weights import normalize
@@ -37,6 +36,8 @@ class View:
         The power at which the weights have an effective sample size to learn from; 1 once they are even.
     path : tuple of Milestone
         How things stood after each batch.
+    shares : mapping of str to float
+        Of a batch, by proposer: what the draws of each have earned.
     family : Family
         What is fitted to weighted points.
     initial : Initial
@@ -49,6 +50,8 @@ class View:
         Evaluations of a usual batch.
     is_enough : bool
         Whether the run would stop now if no proposer objected.
+    is_noisy : bool
+        Whether log-densities are estimates.
     tuning : Tuning
     """
 
@@ -56,6 +59,7 @@ class View:
     fit: CurrentFit | None
     tempering: float
     path: tuple[Milestone, ...]
+    shares: Mapping[str, float]
     family: Family
     initial: Initial
     num_particles: int
@@ -64,6 +68,7 @@ class View:
     num_left: int
     batch_size: int
     is_enough: bool
+    is_noisy: bool
     tuning: Tuning
 
 
@@ -97,14 +102,10 @@ class Block:
 
 
 @dataclass(frozen=True, eq=False)
-class Discovery:
-    """Mass that the fit has missed: weighted points, and their share of all weight.
+class Probe:
+    """Points that are no draws of a density: their log-densities go to :meth:`Proposer.learn`, and have no weight."""
 
-    The fit gets another component for it; then the proposer is asked once more.
-    """
-
-    sample: WeightedPoints
-    share: float
+    points: Array
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ class Reserve:
     num_evals: int
 
 
-Offer: TypeAlias = Draws | CurrentFit | Block | Discovery | Reserve | None
+Offer: TypeAlias = Draws | CurrentFit | Block | Probe | Reserve | None
 """A :class:`CurrentFit` is the family fitted anew: from then on it is the fit, and its draws share the batch."""
 
 
@@ -151,6 +152,10 @@ class Proposer(ABC):
     @abstractmethod
     def propose(self, view: View, memory: Any, rng: np.random.Generator) -> tuple[Offer, Any]:
         """What to draw next, and what to remember; the memory is None at first."""
+
+    def learn(self, memory: Any, log_prob: Array) -> Any:
+        """The memory with the log-densities (m,) of the points of its :class:`Probe`; −inf where they failed."""
+        raise NotImplementedError(f"{self.name} offers a Probe, and needs a method learn(memory, log_prob)")
 
     def is_done(self, view: View, memory: Any) -> bool:
         """Whether it has nothing against stopping early."""

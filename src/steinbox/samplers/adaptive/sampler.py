@@ -23,9 +23,9 @@ from steinbox.numerics.weights import normalize, temper
 from steinbox.samplers.adaptive.output import make_sample
 from steinbox.samplers.adaptive.proposer import (
     Block,
-    Discovery,
     Draws,
     Offer,
+    Probe,
     Proposer,
     Reserve,
     View,
@@ -33,8 +33,8 @@ from steinbox.samplers.adaptive.proposer import (
     update_shares,
 )
 from steinbox.samplers.adaptive.proposers import (
+    Climbs,
     FittedFamily,
-    MissedMass,
     QuadraticFit,
     SurrogateRefinement,
 )
@@ -43,7 +43,12 @@ from steinbox.samplers.adaptive.tuning import Tuning
 from steinbox.samplers.adaptive.weighted_archive import Source, WeightedArchive, finite_log_weights, temper_points
 from steinbox.samplers.base import Info, Method, Problem, Sample, Sampler, StalledError
 
-DEFAULT_PROPOSERS: tuple[Proposer, ...] = (SurrogateRefinement(), MissedMass(), FittedFamily(), QuadraticFit())
+DEFAULT_PROPOSERS: tuple[Proposer, ...] = (
+    Climbs(),
+    SurrogateRefinement(),
+    FittedFamily(),
+    QuadraticFit(),
+)
 """What :class:`AdaptiveImportanceSampling` asks, in this order."""
 
 
@@ -108,12 +113,12 @@ class AdaptiveImportanceSampling(Method[AdaptiveState]):
             raise ValueError(f"expected a sequence of one or more proposers, got {self.proposers!r}")
         object.__setattr__(self, "proposers", tuple(self.proposers))
         for proposer in self.proposers:
-            require_component("each proposer", proposer, "propose", "MissedMass()")
-            require_component("each proposer", proposer, "name", "MissedMass(), which has a name")
+            require_component("each proposer", proposer, "propose", "Climbs()")
+            require_component("each proposer", proposer, "name", "Climbs(), which has a name")
         names = [proposer.name for proposer in self.proposers]
         if len(set(names)) < len(names):
             raise ValueError(f"expected proposers with different names, got {', '.join(names)}")
-        for attribute in ("choose", "refit", "add_component"):
+        for attribute in ("choose", "refit"):
             require_component("family", self.family, attribute, "CurvedMixtures()")
         if not isinstance(self.tuning, Tuning):
             raise TypeError(f"expected tuning to be a Tuning, got {self.tuning!r}")
@@ -194,8 +199,11 @@ class AdaptiveSampler(Sampler[AdaptiveState]):
     ) -> tuple[AdaptiveState, Info]:
         """Archive the values, weight everything anew, and decide what to draw next."""
         batch = state.next
-        state = self._archive(replace(state, num_evals=state.num_evals + len(points)), points, evaluation)
-        state = self._temper(state)
+        state = replace(state, num_evals=state.num_evals + len(points))
+        if batch.probed_by is not None:
+            state = self._teach(state, batch.probed_by, evaluation)
+        else:
+            state = self._temper(self._archive(state, points, evaluation))
         state = self._decide_next(state, rng)
         return state, _info(state, batch)
 
@@ -230,6 +238,12 @@ class AdaptiveSampler(Sampler[AdaptiveState]):
         archive = state.archive.extend(points[worked], evaluation.log_prob[worked], sources, self.initial)
         return replace(state, archive=archive)
 
+    def _teach(self, state: AdaptiveState, name: str, evaluation: Evaluation) -> AdaptiveState:
+        """The state with what a proposer has learned from points that are no draws."""
+        proposer = next(each for each in self.settings.proposers if each.name == name)
+        log_prob = np.where(evaluation.failed, -np.inf, evaluation.log_prob)
+        return replace(state, memories={**state.memories, name: proposer.learn(state.memories[name], log_prob)})
+
     def _temper(self, state: AdaptiveState) -> AdaptiveState:
         """The state with the power that leaves the weights an effective sample size to learn from."""
         archive, tuning = state.archive, self.settings.tuning
@@ -257,6 +271,8 @@ class AdaptiveSampler(Sampler[AdaptiveState]):
                     if len(points) > state.max_evals - state.num_evals:
                         raise StalledError(f"{proposer.name} offers a block of {len(points)} points, too many")
                     return replace(state, next=Batch(points, sources))
+                case Probe(points):
+                    return replace(state, next=Batch(points, (), probed_by=proposer.name))
                 case Reserve(num_evals):
                     num_left -= num_evals
                 case CurrentFit(fitted):
@@ -290,17 +306,7 @@ class AdaptiveSampler(Sampler[AdaptiveState]):
     def _ask_proposer(
         self, proposer: Proposer, state: AdaptiveState, num_left: int, rng: np.random.Generator
     ) -> tuple[AdaptiveState, Offer]:
-        """Its offer, and the state with its memory; a discovery is added to the fit, and it is asked once more."""
-        state, offer = self._propose(proposer, state, num_left, rng)
-        if isinstance(offer, Discovery) and state.fit is not None:
-            fitted = self.settings.family.add_component(state.fit.fitted, offer.sample, offer.share, rng)
-            state = replace(state, fit=CurrentFit(fitted, chosen_at=0.0), found_at=len(state.archive))
-            state, offer = self._propose(proposer, state, num_left, rng)
-        return state, offer
-
-    def _propose(
-        self, proposer: Proposer, state: AdaptiveState, num_left: int, rng: np.random.Generator
-    ) -> tuple[AdaptiveState, Offer]:
+        """Its offer, and the state with its memory."""
         memory = state.memories.get(proposer.name)
         offer, memory = proposer.propose(self._view(state, num_left), memory, rng)
         return replace(state, memories={**state.memories, proposer.name: memory}), offer
@@ -311,6 +317,7 @@ class AdaptiveSampler(Sampler[AdaptiveState]):
             fit=state.fit,
             tempering=state.tempering,
             path=state.path,
+            shares=state.shares,
             family=self.settings.family,
             initial=self.initial,
             num_particles=self.num_particles,
@@ -319,6 +326,7 @@ class AdaptiveSampler(Sampler[AdaptiveState]):
             num_left=num_left,
             batch_size=self._batch_size(state.archive.dimension, state.max_evals),
             is_enough=self._is_enough(state),
+            is_noisy=self.is_noisy,
             tuning=self.settings.tuning,
         )
 

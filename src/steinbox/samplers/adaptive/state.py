@@ -17,11 +17,15 @@ from steinbox.samplers.adaptive.weighted_archive import Source, WeightedArchive
 @serializable("adaptive-batch")
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Points to evaluate, in the order of their sources; ``is_shared`` if proposers compete in it."""
+    """Points to evaluate, in the order of their sources.
+
+    ``is_shared`` if proposers compete in it; ``probed_by`` names the proposer if its points are no draws.
+    """
 
     points: Array
     sources: tuple[Source, ...]
     is_shared: bool = False
+    probed_by: str | None = None
 
     @classmethod
     def nothing(cls, dimension: int) -> Batch:
@@ -31,6 +35,8 @@ class Batch:
     @property
     def proposers(self) -> str:
         """Their names."""
+        if self.probed_by is not None:
+            return self.probed_by
         return ", ".join(dict.fromkeys(source.proposer for source in self.sources))
 
 
@@ -59,8 +65,7 @@ class Milestone:
 class AdaptiveState:
     """All points so far, what was learned from them, and what is evaluated next.
 
-    ``shares`` are those of the proposers that share batches, ``memories`` what proposers remember, both by name;
-    ``found_at`` is the number of points when missed mass was last found.
+    ``shares`` are those of the proposers that share batches, ``memories`` what proposers remember, both by name.
     """
 
     archive: WeightedArchive
@@ -71,7 +76,6 @@ class AdaptiveState:
     tempering: float = 0.0
     shares: Mapping[str, float] = field(default_factory=dict)
     memories: Mapping[str, Any] = field(default_factory=dict)
-    found_at: int = 0
     path: tuple[Milestone, ...] = ()
 
     def with_milestone(self) -> Self:

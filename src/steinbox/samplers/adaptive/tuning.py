@@ -1,6 +1,6 @@
 """The numbers of the default sampler that one may want to change, in one place, each with its unit.
 
-``AdaptiveImportanceSampling(tuning=Tuning(max_search_fraction=0.1))`` changes one of them. "Ablation" is
+``AdaptiveImportanceSampling(tuning=Tuning(max_climb_fraction=0.2))`` changes one of them. "Ablation" is
 ``benchmarks/accuracy/ablation.py``; what has no other source was chosen on the problems of groups "tuning" and "seen".
 """
 
@@ -45,33 +45,19 @@ class Tuning:
     max_evidence_change: float = 0.05
     """Nats by which the last third of the points may have changed the log-evidence."""
 
-    # -- search for missed mass
-    max_search_fraction: float = 0.2
-    """Of the budget."""
-    first_search_evals: int = 2000
-    """Evaluations of the first scan and its leads (but half to all of what the search may have)."""
-    last_scan_fraction: float = 0.75
-    """Of what is left to the search: the last scan; the rest is for leads."""
-    min_search_batch: int = 20
-    """Evaluations."""
+    # -- climbs
+    min_climb_fraction: float = 0.2
+    """Of the budget: the more climbs, the more they say of modes not seen."""
+    max_climb_fraction: float = 0.35
+    """Of the budget: to arrive, for a few climbs from random places, and as long as they find something."""
+    min_climbs: int = 3
+    """From random places, if there is room."""
+    max_climbs: int = 20
+    """In a round."""
     min_excess: float = 5.0
-    """Nats by which a point is denser than fitted to count as missed: a factor of 150."""
-    min_mean_excess: float = 6.5
-    """Nats: a lead whose points exceed the fit by less, on average, goes back to where the fit is."""
-    min_new_fraction: float = 0.45
-    """Of a lead's last batch must be missed points, or it goes back to where the fit is."""
-    max_lead_batches: int = 25
-    """A lead must climb fast enough to arrive within so many batches."""
-    max_failed_leads: int = 3
-    """In a row."""
-    even_power: float = 0.7
-    """Weights that need not be tempered to a smaller power tell how much mass there is."""
-    negligible_mass: float = 0.01
-    """A share of all weight."""
-    narrow_widths: tuple[float, ...] = (1 / 4, 1 / 16, 1 / 64)
-    """In widths of a component: within a mode there may be a spike. Ablation: 13-fold on spike_and_slab10."""
-    num_narrow: int = 60
-    """Draws of the narrowed components in the first scan."""
+    """Nats by which a point is denser than fitted to begin a climb: a factor of 150."""
+    scan_fraction: float = 0.08
+    """Of the budget: draws of the start, and from around what was found, to begin climbs from."""
 
     # -- refinement by a surrogate
     max_draws_to_refine: float = 10.0
@@ -94,6 +80,8 @@ class Tuning:
     """Nats of log-evidence that the second half of the points may add."""
     min_draws_to_compare: float = 0.1
     """Effective sample size per particle of the earlier points that the later ones are compared with."""
+    max_unseen: float = 0.05
+    """Expected share of random places that lead to modes not seen, if there are several."""
     max_pareto_shape: float = 0.7
     """Beyond, weights have practically no variance (Vehtari et al., 2024); it matters below 2 draws per particle."""
 
@@ -103,5 +91,5 @@ class Tuning:
             for value in setting if isinstance(setting, tuple) else (setting,):
                 if not (is_number(value) and value >= 0):
                     raise ValueError(f"expected {each.name} to be a number of at least 0, got {value!r}")
-        for name in ("min_batch", "max_batch", "num_first_parts", "min_first_part", "min_search_batch"):
+        for name in ("min_batch", "max_batch", "num_first_parts", "min_first_part"):
             require_count(name, getattr(self, name))

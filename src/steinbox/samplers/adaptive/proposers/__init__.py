@@ -1,8 +1,8 @@
 """The proposers of the default sampler, one idea each."""
 
+from steinbox.samplers.adaptive.proposers.climbs import Climbs
 from steinbox.samplers.adaptive.proposers.fitted_family import FittedFamily
-from steinbox.samplers.adaptive.proposers.missed_mass import MissedMass
 from steinbox.samplers.adaptive.proposers.quadratic_fit import QuadraticFit
 from steinbox.samplers.adaptive.proposers.surrogate_refinement import SurrogateRefinement
 
-__all__ = ["FittedFamily", "MissedMass", "QuadraticFit", "SurrogateRefinement"]
+__all__ = ["Climbs", "FittedFamily", "QuadraticFit", "SurrogateRefinement"]
