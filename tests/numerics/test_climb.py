@@ -94,3 +94,13 @@ def test_a_climb_that_was_saved_goes_on_as_if_nothing_had_happened():
         climb, again = climb.tell(function(climb.ask())), again.tell(function(again.ask()))
     np.testing.assert_array_equal(climb.point, again.point)
     np.testing.assert_array_equal(climb.covariance, again.covariance)
+
+
+def test_points_that_fail_here_and_there_do_no_harm():
+    rng = np.random.default_rng(0)
+
+    def unreliable(x):
+        return np.where(rng.random(len(x)) < 0.1, -np.inf, -0.5 * (x**2).sum(axis=1) / 0.01)
+
+    climb = climb_up(unreliable, [1.0, -1.0, 0.5])
+    assert np.isfinite(climb.covariance).all()

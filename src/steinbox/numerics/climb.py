@@ -188,8 +188,9 @@ def _learn_slope(climb: Climb, phase: Slope, values: Array) -> Climb:
 
 def _average_slope(there: Array, back: Array) -> Array:
     """One of the two, if the other leaves the support."""
-    there, back = np.where(np.isfinite(there), there, -back), np.where(np.isfinite(back), back, -there)
-    return np.asarray(np.where(np.isfinite(there), 0.5 * (there - back), 0.0))
+    there_inside, back_inside = np.isfinite(there), np.isfinite(back)
+    total = np.where(there_inside, there, 0.0) - np.where(back_inside, back, 0.0)
+    return np.asarray(total / np.maximum(there_inside.astype(int) + back_inside, 1))
 
 
 def _first_scales(second_differences: Array, step: float) -> Array:

@@ -11,6 +11,7 @@ import steinbox as sb
 from steinbox.evaluation import Evaluation
 from steinbox.samplers.adaptive import (
     DEFAULT_PROPOSERS,
+    Climbs,
     Source,
     SurrogateRefinement,
     Tuning,
@@ -61,7 +62,7 @@ def view_of(method, state):
 
 def test_the_weights_are_those_of_the_deterministic_mixture(rng):
     """Against a table of all densities at all points."""
-    state = tell_batches(sb.AdaptiveImportanceSampling(batch=100), MIXTURE, rng, 4)
+    state = tell_batches(without(Climbs, batch=100), MIXTURE, rng, 4)
     archive = state.archive
     densities = [START if each.density is None else each.density for each in archive.sources]
     counts = np.array([each.count for each in archive.sources])
@@ -88,7 +89,7 @@ def run(target=MIXTURE, initial=START, **settings):
 
 
 def without(proposer, **settings):
-    """The default without one of its proposers."""
+    """The default without one of its proposers, or several."""
     return sb.AdaptiveImportanceSampling(
         proposers=[each for each in DEFAULT_PROPOSERS if not isinstance(each, proposer)], **settings
     )
@@ -189,7 +190,7 @@ def test_it_resumes_a_refinement_bit_for_bit(tmp_path):
         if iteration.num_evals == 400:
             raise KeyboardInterrupt
 
-    settings = {"num_particles": 200, "max_evals": 600}
+    settings = {"num_particles": 200, "max_evals": 600, "method": without(Climbs)}
     whole = run(target, initial, **settings)
     stopped = run(target, initial, checkpoint=tmp_path / "run.ckpt", callback=interrupt, **settings)
     resumed = run(target, initial, checkpoint=tmp_path / "run.ckpt", **settings)
@@ -319,7 +320,7 @@ def test_a_refinement_makes_much_of_few_evaluations():
         runs = [run(target, initial, seed=seed, **settings) for seed in range(3)]
         return np.mean([sb.mmd(each.particles, exact) for each in runs])
 
-    assert error(None) < 0.7 * error(without(SurrogateRefinement))
+    assert error(without(Climbs)) < 0.7 * error(without((Climbs, SurrogateRefinement)))
 
 
 def test_refined_points_are_weighted_as_draws_of_the_surrogate_density(rng):
@@ -341,14 +342,14 @@ def test_few_evaluations_are_worth_much_with_refined_points():
     """Heavy tails in 8 dimensions, 600 evaluations: worth 190 to 260 independent draws with it, 4 to 23 without."""
     target, initial = sb.targets.StudentT(8, dof=5.0), sb.Gaussian(np.zeros(8), std=3)
 
-    def runs(method=None):
+    def runs(method):
         settings = {"num_particles": 200, "max_evals": 600, "method": method}
         return [run(target, initial, seed=seed, **settings) for seed in range(3)]
 
-    refined = runs()
+    refined = runs(without(Climbs))
     assert min(each.effective_sample_size for each in refined) > 150
     assert max(abs(each.log_evidence) for each in refined) < 0.15
-    assert max(each.effective_sample_size for each in runs(without(SurrogateRefinement))) < 100
+    assert max(each.effective_sample_size for each in runs(without((Climbs, SurrogateRefinement)))) < 100
 
 
 def test_a_refinement_that_is_not_as_predicted_is_not_the_result():
@@ -382,11 +383,11 @@ def test_no_refinement_near_walls():
 
 
 def test_values_of_an_earlier_run_show_the_way():
-    """From a start that is far away: 600 evaluations alone do not find the target."""
+    """From a start that is far away: 600 evaluations alone do not find the target without climbs."""
     far = sb.Gaussian([30.0, 30.0], std=3.0)
-    alone = run(initial=far, max_evals=600, num_particles=50)
-    earlier = run(max_evals=2_000)
-    warm = run(initial=far, max_evals=600, num_particles=50, archive=earlier.archive)
+    settings = {"initial": far, "max_evals": 600, "num_particles": 50, "method": without(Climbs)}
+    alone, earlier = run(**settings), run(max_evals=2_000)
+    warm = run(**settings, archive=earlier.archive)
     assert np.abs(warm.mean - MIXTURE.mean).max() < 0.3
     assert alone.effective_sample_size < 0.5 * warm.effective_sample_size
 
@@ -420,7 +421,7 @@ def test_walls_are_met_where_the_last_points_are_outside(rng):
 
 def test_the_pool_and_the_evidence():
     result = run()
-    assert result.pool.shape == (result.num_evals, 2)
+    assert len(result.pool) <= result.num_evals == len(result.archive.points)
     np.testing.assert_allclose(result.pool_weights.sum(), 1)
     np.testing.assert_allclose(result.pool_weights @ result.pool, MIXTURE.mean, atol=0.1)
     assert abs(result.log_evidence) < 4 * result.log_evidence_error + 0.01
@@ -540,7 +541,6 @@ def test_narrow_modes_are_found():
     result = run(NARROW, sb.Gaussian(np.zeros(3), std=3.0), max_evals=6_000, seed=1)
     shares = [(np.linalg.norm(result.particles - each.mean, axis=1) < 1.5).mean() for each in NARROW.components[1:]]
     np.testing.assert_allclose(shares, 0.3, atol=0.03)
-    assert result.coverage.num_finds >= 1
 
 
 def test_a_target_three_thousand_times_narrower_than_the_start_is_found():
@@ -621,7 +621,7 @@ def test_weighted_points_that_move_are_seen(rng):
         archive = archive.extend(points, MIXTURE.log_prob(points), [Source("test", density, 500)], START)
     distance, allowed = movement(archive.before(0.75, START), archive, num_particles=50)
     assert distance > 1.5 * allowed
-    steady = tell_batches(sb.AdaptiveImportanceSampling(batch=200), MIXTURE, rng, 15).archive
+    steady = tell_batches(without(Climbs, batch=200), MIXTURE, rng, 15).archive
     distance, allowed = movement(steady.before(0.75, START), steady, num_particles=50)
     assert distance < 0.5 * allowed
 
@@ -656,7 +656,7 @@ def test_heavy_tails_in_thirty_dimensions():
 @pytest.mark.parametrize(("noise", "at_least"), [(None, 20), (False, 20), (True, 40), (0.5, 40)])
 def test_it_stops_early_later_if_log_prob_is_noisy(noise, at_least):
     """Quasi-random draws with noise are worth no more than their effective sample size says."""
-    result = run(max_evals=20_000, num_particles=50, noise=noise)
+    result = run(max_evals=20_000, num_particles=50, noise=noise, method=without(Climbs))
     assert result.num_evals < 20_000
     ratios = result.trace["effective_sample_size"] / 50
     assert ratios[-1] > at_least
