@@ -22,6 +22,8 @@ from steinbox.common.arrays import Array
 from steinbox.common.serialization import serializable
 
 _DIFFERENCE = 1e-4  # step of first differences, in the units of the coordinates
+_RELATIVE_DIFFERENCE = 0.02  # and at most this, in standard deviations that BFGS has learned
+_MIN_DIFFERENCE = 1e-9  # below, differences are rounding errors
 _FINER = 1e-2  # factor by which it shrinks if no step along the slope leads up
 _MAX_FINER = 2  # times
 LENGTHS: Array = np.array([1 / 16, 1 / 4, 1.0, 4.0, 16.0])  # of a step, relative to the quasi-Newton step
@@ -41,7 +43,7 @@ _MIN_CURVATURE = 0.04  # in BFGS's own coordinates: a direction is at most five 
 class Slope:
     """Differences along the coordinates: forward, and at first there and back, which tells the scales, too."""
 
-    step: float
+    steps: Array
     before: tuple[Array, Array] | None = None  # point and gradient
 
 
@@ -132,8 +134,8 @@ class Climb:
     def ask(self) -> Array:
         """The points of this phase, (m, d)."""
         match self.phase:
-            case Slope(step, before):
-                steps = step * np.eye(len(self.point))
+            case Slope(sizes, before):
+                steps = np.diag(sizes)
                 steps = steps if before is not None else np.concatenate([steps, -steps])
                 return np.concatenate([self.point[None], self.point + steps])
             case Line(direction, lengths):
@@ -159,7 +161,8 @@ class Climb:
 
 def start_climb(point: Array, max_curvature_evals: int = 10**9) -> Climb:
     """A climb from a point."""
-    return Climb(point, np.nan, np.eye(len(point)), Slope(_DIFFERENCE), max_curvature_evals=max_curvature_evals)
+    slope = Slope(np.full(len(point), _DIFFERENCE))
+    return Climb(point, np.nan, np.eye(len(point)), slope, max_curvature_evals=max_curvature_evals)
 
 
 def num_second_differences(dimension: int) -> int:
@@ -178,10 +181,10 @@ def _learn_slope(climb: Climb, phase: Slope, values: Array) -> Climb:
     differences = values[1:] - climb.value
     if phase.before is None:
         there, back = np.split(differences, 2)
-        gradient = _average_slope(there, back) / phase.step
-        climb = replace(climb, inverse_hessian=_first_scales(there + back, phase.step))
+        gradient = _average_slope(there, back) / phase.steps
+        climb = replace(climb, inverse_hessian=_first_scales(there + back, phase.steps))
     else:
-        gradient = np.where(np.isfinite(differences), differences, 0.0) / phase.step
+        gradient = np.where(np.isfinite(differences), differences, 0.0) / phase.steps
         climb = _update(climb, climb.point - phase.before[0], phase.before[1] - gradient)
     return _decide_direction(climb, phase, gradient)
 
@@ -193,9 +196,9 @@ def _average_slope(there: Array, back: Array) -> Array:
     return np.asarray(total / np.maximum(there_inside.astype(int) + back_inside, 1))
 
 
-def _first_scales(second_differences: Array, step: float) -> Array:
+def _first_scales(second_differences: Array, steps: Array) -> Array:
     """A diagonal of inverse curvatures, at most one."""
-    curvatures = np.abs(np.where(np.isfinite(second_differences), second_differences, 0.0)) / step**2
+    curvatures = np.abs(np.where(np.isfinite(second_differences), second_differences, 0.0)) / steps**2
     return np.diag(1 / np.maximum(curvatures, 1.0))
 
 
@@ -205,8 +208,7 @@ def _decide_direction(climb: Climb, phase: Slope, gradient: Array) -> Climb:
     promised = 0.5 * float(gradient @ direction)
     if promised < _MIN_GAIN and (climb.num_small >= 2 or promised == 0.0):
         return _measure(climb)
-    direction *= min(1.0, _MAX_STEP / float(np.linalg.norm(direction)))
-    return replace(climb, phase=Line(direction, LENGTHS, gradient))
+    return replace(climb, phase=_line(direction, gradient))
 
 
 def _update(climb: Climb, step: Array, change: Array) -> Climb:
@@ -219,7 +221,19 @@ def _update(climb: Climb, step: Array, change: Array) -> Climb:
     return replace(climb, inverse_hessian=inverse)
 
 
+def _difference_steps(climb: Climb) -> Array:
+    """A small part of a standard deviation of every coordinate given the others, as BFGS has learned it."""
+    curvatures = np.diag(np.linalg.pinv(climb.inverse_hessian, hermitian=True))
+    return np.clip(_RELATIVE_DIFFERENCE / np.sqrt(np.maximum(curvatures, 1e-300)), _MIN_DIFFERENCE, _DIFFERENCE)
+
+
 # -- line --------------------------------------------------------------------------------------------------------------
+
+
+def _line(direction: Array, gradient: Array) -> Line:
+    """A ray along which no step is longer than the start is wide, by and large."""
+    longest = _MAX_STEP / max(float(np.linalg.norm(direction)), 1e-300)
+    return Line(direction, min(1.0, longest / LENGTHS[-1]) * LENGTHS, gradient)
 
 
 def _step(climb: Climb, phase: Line, values: Array) -> Climb:
@@ -228,14 +242,14 @@ def _step(climb: Climb, phase: Line, values: Array) -> Climb:
     if values[best] > climb.value:
         small = climb.num_small + 1 if values[best] - climb.value < _MIN_GAIN else 0
         point = climb.point + phase.lengths[best] * phase.direction
-        slope = Slope(_DIFFERENCE * _FINER**climb.num_finer, (climb.point, phase.gradient))
+        slope = Slope(_difference_steps(climb), (climb.point, phase.gradient))
         return replace(climb, point=point, value=float(values[best]), phase=slope, num_small=small)
     if phase.num_shorter < _MAX_SHORTER:
         shorter = replace(phase, lengths=_SHORTER * phase.lengths, num_shorter=phase.num_shorter + 1)
         return replace(climb, phase=shorter)
     if climb.num_finer < _MAX_FINER and climb.num_small < 2:
         number = climb.num_finer + 1
-        return replace(climb, phase=Slope(_DIFFERENCE * _FINER**number), num_finer=number)
+        return replace(climb, phase=Slope(_FINER**number * _difference_steps(climb)), num_finer=number)
     return _measure(climb)
 
 
@@ -270,7 +284,7 @@ def _learn_curvature(climb: Climb, phase: Curvature, values: Array) -> Climb:
     if not is_higher:
         return replace(climb, phase=Curvature(root))
     gradient = np.asarray(np.linalg.solve(phase.root.T, slope))
-    return replace(climb, phase=Line(root @ (root.T @ gradient), LENGTHS, gradient))
+    return replace(climb, phase=_line(root @ (root.T @ gradient), gradient))
 
 
 def _second_differences(value: float, values: Array) -> tuple[Array, Array]:

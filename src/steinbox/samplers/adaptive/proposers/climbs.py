@@ -149,9 +149,8 @@ class Climbs(Proposer):
 
 
 def _can_arrive(view: View) -> bool:
-    """Whether there is room for as many steps as dimensions, which BFGS takes to the top of a quadratic."""
-    dimension = view.archive.dimension
-    return dimension * (dimension + len(LENGTHS) + 1) < view.tuning.max_climb_fraction * view.max_evals
+    """Whether there is room to climb a quadratic."""
+    return _evals_to_quadratic_top(view.archive.dimension) < view.tuning.max_climb_fraction * view.max_evals
 
 
 def _arrive(view: View, rng: np.random.Generator) -> ClimbsMemory:
@@ -185,15 +184,28 @@ def _settle(view: View, memory: ClimbsMemory) -> ClimbsMemory:
     for ascent in memory.ascents:
         climb = ascent.climb
         is_known = any(each.holds(climb.point, climb.value) for each in summits)
-        if not is_known and not climb.is_done:
+        is_lost = ascent.is_random and climb.num_evals > _max_evals(len(climb.point))
+        if not (is_known or is_lost or climb.is_done):
             ascents.append(ascent)
             continue
         costs.append(climb.num_evals)
+        if is_lost:
+            continue
         summit = Summit(climb.point, climb.value, climb.covariance)
         is_find = not is_known and np.isfinite(climb.value) and _is_find(view, memory, summit, summits)
         finds += [is_find] if ascent.is_random else []
         summits += [summit] if not is_known and np.isfinite(climb.value) else []
     return replace(memory, ascents=tuple(ascents), summits=tuple(summits), finds=tuple(finds), costs=tuple(costs))
+
+
+def _max_evals(dimension: int) -> int:
+    """Of a climb from a random place: one that takes longer follows a bent valley, and tells nothing of other modes."""
+    return 100 + 4 * _evals_to_quadratic_top(dimension)
+
+
+def _evals_to_quadratic_top(dimension: int) -> int:
+    """Evaluations of as many steps as dimensions, which BFGS takes to the top of a quadratic."""
+    return dimension * (dimension + len(LENGTHS) + 1)
 
 
 def _is_find(view: View, memory: ClimbsMemory, summit: Summit, others: list[Summit]) -> bool:
