@@ -35,8 +35,8 @@ import steinbox as sb
 from steinbox.densities.fitting.curved_mixtures import CurvedMixtures
 from steinbox.samplers.adaptive import (
     DEFAULT_PROPOSERS,
+    Climbs,
     Draws,
-    MissedMass,
     Proposer,
     QuadraticFit,
     SurrogateRefinement,
@@ -97,8 +97,9 @@ def selected_by_position(result: sb.Result) -> np.ndarray:
 VARIANTS: dict[str, Variant] = {
     SHIPPED: Variant(),
     OTHER_SEEDS: Variant(),
-    "no search for missed mass": without(MissedMass),
-    "no scan for spikes": tuned(num_narrow=0),
+    "no climbs": without(Climbs),
+    "no climbs from random places": tuned(min_climb_fraction=0.0, min_climbs=0),
+    "no scan for places to climb from": tuned(scan_fraction=0.0),
     "no quadratic fit": without(QuadraticFit),
     "no refinement by a surrogate": without(SurrogateRefinement),
     "one component": of_family(max_components=1, own_maps=False),
@@ -109,8 +110,7 @@ VARIANTS: dict[str, Variant] = {
     "equal shares": tuned(min_share=0.5),
     "batches halved": tuned(batch_fraction=1 / 100, min_batch=100, max_batch=1000),
     "batches doubled": tuned(batch_fraction=1 / 25, min_batch=400, max_batch=4000),
-    "leads are never given up": tuned(min_new_fraction=0.0, min_mean_excess=0.0, max_lead_batches=10**6),
-    "search from 10 nats": tuned(min_excess=10.0, min_mean_excess=11.5),
+    "climbs have half of the budget": tuned(max_climb_fraction=0.5),
     "shape chosen anew every time": tuned(regrowth=0.0),
     "particles drawn, not selected": Variant(choose=drawn),
     "selected without the log p kernel": Variant(choose=selected_by_position),

@@ -63,9 +63,11 @@ class AdaptiveImportanceSampling(Method[AdaptiveState]):
     over all densities :math:`q_j` drawn from so far. While the weights are uneven they are tempered, :math:`w^a`, to an
     effective sample size to learn from. Then ``proposers`` offer densities for the next points: a family of curved
     mixtures fitted to the tempered weights and, while :math:`a < 1`, a Gaussian from a quadratic fitted to all
-    log-densities share a batch by what their draws have earned; a search for missed mass has up to a fifth of the
-    budget. At the end :func:`~steinbox.select` chooses the particles. If the points are worth few independent draws but
-    a surrogate predicts their log-densities well, the last batch is chosen from many points that it weights.
+    log-densities share a batch by what their draws have earned. Climbs by values alone, from the best point and from
+    random places, find modes however far away, and offer Gaussians there; they have up to a third of the budget, and
+    say in ``result.coverage`` what they know of modes that were not seen. At the end :func:`~steinbox.select` chooses
+    the particles. If the points are worth few independent draws but a surrogate predicts their log-densities well, the
+    last batch is chosen from many points that it weights.
 
     ``result.trace`` has one entry per batch: whose draws it was made of (``proposers``), and after it the power a
     (``tempering``), the effective sample size of the untempered weights (``effective_sample_size``), the number of
@@ -88,7 +90,7 @@ class AdaptiveImportanceSampling(Method[AdaptiveState]):
         the last third of them did not change the log-evidence: then more would hardly change the particles. (Forty
         times if log p is noisy.)
     base : Initial, optional
-        What the first points are drawn from, and the search; with a normalized density. If not given, the initial
+        What the first points are drawn from, and climbs begin at; with a normalized density. If not given, the initial
         distribution of the run.
 
     Examples
