@@ -46,6 +46,8 @@ class Tuning:
     """Nats by which the last third of the points may have changed the log-evidence."""
 
     # -- climbs
+    patience: float = 0.3
+    """Of the budget: before, climbs begin only once weights are even, since tempered weights lead to whole curves."""
     min_climb_fraction: float = 0.2
     """Of the budget: the more climbs, the more they say of modes not seen."""
     max_climb_fraction: float = 0.35

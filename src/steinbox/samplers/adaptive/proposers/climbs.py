@@ -113,7 +113,7 @@ class Climbs(Proposer):
     ) -> tuple[Offer, ClimbsMemory | None]:
         if view.is_noisy:
             return None, memory
-        if memory is None and not _can_arrive(view):
+        if memory is None and not (_can_arrive(view) and _is_time(view)):
             return None, memory
         memory = _settle(view, _arrive(view, rng) if memory is None else memory)
         if _is_due(view, memory):
@@ -151,6 +151,11 @@ class Climbs(Proposer):
 def _can_arrive(view: View) -> bool:
     """Whether there is room to climb a quadratic."""
     return _evals_to_quadratic_top(view.archive.dimension) < view.tuning.max_climb_fraction * view.max_evals
+
+
+def _is_time(view: View) -> bool:
+    """Whether weights are even, or have been uneven for so long that they will not show the way."""
+    return view.tempering == 1 or view.num_evals >= view.tuning.patience * view.max_evals
 
 
 def _arrive(view: View, rng: np.random.Generator) -> ClimbsMemory:
