@@ -34,6 +34,7 @@ _HIGHER = 0.5  # nats by which second differences may find, or promise, a higher
 _MAX_FROM_TOP = 3  # times that a climb goes on from its top
 _MAX_STEP = 3.0  # in the units of the coordinates
 _MIN_VARIANCE = 1e-13  # relative to the largest
+_LOWEST = -1e100  # a value below is a penalty that stands for −inf
 _OUTSIDE = 50.0  # nats below the top: a point outside the support, in second differences
 _MIN_CURVATURE = 0.04  # in BFGS's own coordinates: a direction is at most five times as wide as BFGS has learned
 
@@ -148,6 +149,7 @@ class Climb:
     def tell(self, values: Array) -> Climb:
         """The climb after the values of the points it asked for; outside the support they are −inf."""
         climb = replace(self, num_evals=self.num_evals + len(values))
+        values = np.where(values < _LOWEST, -np.inf, values)
         match self.phase:
             case Slope():
                 return _learn_slope(climb, self.phase, values)

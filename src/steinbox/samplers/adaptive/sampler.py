@@ -44,8 +44,8 @@ from steinbox.samplers.adaptive.weighted_archive import Source, WeightedArchive,
 from steinbox.samplers.base import Info, Method, Problem, Sample, Sampler, StalledError
 
 DEFAULT_PROPOSERS: tuple[Proposer, ...] = (
-    Climbs(),
     SurrogateRefinement(),
+    Climbs(),
     FittedFamily(),
     QuadraticFit(),
 )
