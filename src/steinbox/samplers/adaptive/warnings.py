@@ -100,8 +100,6 @@ def movement(earlier: WeightedArchive, now: WeightedArchive, num_particles: int)
 
 def _reference(state: AdaptiveState, fraction: float) -> float:
     """The fraction of the points to compare with, but not from before a mode was found, unless that was late."""
-    ends = np.cumsum([source.count for source in state.archive.sources])
-    found = max(
-        (end for end, each in zip(ends, state.archive.sources, strict=True) if each.proposer == Climbs.name), default=0
-    )
-    return max(fraction, min(found / len(state.archive) + 1e-9, _LAST_REFERENCE))
+    memory = state.memories.get(Climbs.name)
+    found_at = 0 if memory is None else memory.found_at
+    return max(fraction, min(found_at / len(state.archive) + 1e-9, _LAST_REFERENCE))

@@ -80,7 +80,8 @@ class ClimbsMemory:
     """What was found so far, and the climbs that are under way, in units of the start.
 
     ``finds`` says of every climb from a random place whether it led to a mode not known before, ``costs`` are the
-    evaluations of all climbs.
+    evaluations of all climbs. ``has_find`` if any climb found something since the summits were last drawn from, and
+    ``found_at`` is the number of points when such a find was first drawn from.
     """
 
     center: Array
@@ -92,6 +93,8 @@ class ClimbsMemory:
     num_rounds: int = 0
     costs: tuple[int, ...] = ()
     num_drawn: int = 0
+    has_find: bool = False
+    found_at: int = 0
     has_scanned: bool = False
     is_over: bool = False
 
@@ -126,7 +129,9 @@ class Climbs(Proposer):
             return Probe(memory.center + memory.scale * points), memory
         is_new, has_earned = memory.num_drawn < len(memory.summits), view.shares.get(self.name, 1.0) > _MIN_EARNED
         if memory.summits and (is_new or (view.tempering < 1 and has_earned)):
-            return Draws(_mixture(memory)), replace(memory, num_drawn=len(memory.summits))
+            found_at = len(view.archive) if memory.has_find else memory.found_at
+            memory = replace(memory, num_drawn=len(memory.summits), has_find=False, found_at=found_at)
+            return Draws(_mixture(memory)), memory
         return None, memory
 
     def _scan(self, view: View, rng: np.random.Generator) -> Block:
@@ -185,7 +190,7 @@ def _room(view: View, memory: ClimbsMemory) -> int:
 def _settle(view: View, memory: ClimbsMemory) -> ClimbsMemory:
     """Climbs that are at their tops are summits, if new; those on the slopes of a known one are over."""
     ascents: list[Ascent] = []
-    summits, finds, costs = list(memory.summits), list(memory.finds), list(memory.costs)
+    summits, finds, costs, has_find = list(memory.summits), list(memory.finds), list(memory.costs), memory.has_find
     for ascent in memory.ascents:
         climb = ascent.climb
         is_known = any(each.holds(climb.point, climb.value) for each in summits)
@@ -197,10 +202,18 @@ def _settle(view: View, memory: ClimbsMemory) -> ClimbsMemory:
         if is_lost:
             continue
         summit = Summit(climb.point, climb.value, climb.covariance)
-        is_find = not is_known and np.isfinite(climb.value) and _is_find(view, memory, summit, summits)
+        is_find = not is_known and bool(np.isfinite(climb.value)) and _is_find(view, memory, summit, summits)
+        has_find |= is_find
         finds += [is_find] if ascent.is_random else []
         summits += [summit] if not is_known and np.isfinite(climb.value) else []
-    return replace(memory, ascents=tuple(ascents), summits=tuple(summits), finds=tuple(finds), costs=tuple(costs))
+    return replace(
+        memory,
+        ascents=tuple(ascents),
+        summits=tuple(summits),
+        finds=tuple(finds),
+        costs=tuple(costs),
+        has_find=has_find,
+    )
 
 
 def _max_evals(dimension: int) -> int:
