@@ -14,6 +14,7 @@ from steinbox.samplers.adaptive import (
     Climbs,
     Draws,
     FittedFamily,
+    Probe,
     QuadraticFit,
     Reserve,
     Source,
@@ -236,6 +237,48 @@ def test_a_newcomer_does_not_bring_others_below_the_floor(rng):
 
 def test_a_floor_that_cannot_be_kept_gives_equal_shares():
     np.testing.assert_allclose(raise_to_floor(np.array([0.9, 0.1, 0.0]), 0.5), 1 / 3)
+
+
+# -- probes ------------------------------------------------------------------------------------------------------------
+
+
+class Prober(sb.Proposer):
+    """Looks at a line of points once, and remembers what it saw there."""
+
+    name = "prober"
+    line = np.column_stack([np.linspace(-5, 5, 30), np.zeros(30)])
+
+    def propose(self, view, memory, rng):
+        return (Probe(self.line), "asked") if memory is None else (None, memory)
+
+    def learn(self, memory, log_prob):
+        assert memory == "asked"
+        return log_prob
+
+
+def test_a_probe_teaches_its_proposer_and_has_no_weight(rng):
+    method = sb.AdaptiveImportanceSampling(proposers=(Prober(), FittedFamily()), stop_early=False)
+    sampler = method.plan(sb.Problem(START, np.zeros((50, 2)), 1_000))
+    state = sampler.start(sb.Problem(START, np.zeros((50, 2)), 1_000), rng)
+    while not sampler.is_finished(state):
+        points = sampler.ask(state, rng)
+        values = MIXTURE.log_prob(points)
+        state, _ = sampler.tell(state, points, sb.Evaluation(values, np.zeros(len(points), bool)), rng)
+    np.testing.assert_array_equal(state.memories["prober"], MIXTURE.log_prob(Prober.line))
+    assert len(state.archive) == state.num_evals - 30
+    assert abs(state.log_evidence) < 0.1
+
+
+def test_a_probe_counts_as_evaluations_and_is_in_the_archive_of_the_result():
+    result = run(sb.AdaptiveImportanceSampling(proposers=(Prober(), FittedFamily()), stop_early=False))
+    assert result.num_evals == 3_000 == len(result.archive.points)
+    assert "prober" in result.trace["proposers"]
+    assert len(result.pool) == 3_000 - 30
+
+
+def test_a_probe_without_points_is_refused():
+    with pytest.raises(ValueError, match=r"Probe expects points \(m, d\), at least one, got shape \(0, 2\)"):
+        Probe(np.empty((0, 2)))
 
 
 # -- family and tuning -------------------------------------------------------------------------------------------------

@@ -107,6 +107,10 @@ class Probe:
 
     points: Array
 
+    def __post_init__(self) -> None:
+        if np.ndim(self.points) != 2 or len(self.points) == 0:
+            raise ValueError(f"Probe expects points (m, d), at least one, got shape {np.shape(self.points)}")
+
 
 @dataclass(frozen=True)
 class Reserve:

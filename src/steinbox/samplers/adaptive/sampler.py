@@ -269,9 +269,9 @@ class AdaptiveSampler(Sampler[AdaptiveState]):
         for proposer in self.settings.proposers:
             state, offer = self._ask_proposer(proposer, state, num_left, rng)
             match offer:
+                case Block(points) | Probe(points) if len(points) > state.max_evals - state.num_evals:
+                    raise StalledError(f"{proposer.name} offers a block of {len(points)} points, too many")
                 case Block(points, sources):
-                    if len(points) > state.max_evals - state.num_evals:
-                        raise StalledError(f"{proposer.name} offers a block of {len(points)} points, too many")
                     return replace(state, next=Batch(points, sources))
                 case Probe(points):
                     return replace(state, next=Batch(points, (), probed_by=proposer.name))
