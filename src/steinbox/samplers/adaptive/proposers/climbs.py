@@ -2,8 +2,8 @@ r"""Climbs: where the modes are and how wide, from however far away.
 
 .. code-block:: text
 
-   starts ─► climbs, side by side ─► summits ─ Gaussians N(m, 1.5 S) ─► draws, weighted like all others
-   the best point, draws of the start          one per basin
+   starts ─► climbs, side by side ─► summits ─ Gaussians of several widths ─► draws, weighted like all others
+   the best point, random places     one per basin
 
 An adaptive proposal finds its way by weights, which say nothing where all draws are far from the target. A climb
 (:mod:`steinbox.numerics.climb`) finds it by values: some tens of evaluations per dimension lead to a mode that is
@@ -120,8 +120,9 @@ class Climbs(Proposer):
             return None, memory
         memory = _settle(view, _arrive(view, rng) if memory is None else memory)
         if _is_due(view, memory):
-            if memory.num_rounds > 0 and not memory.has_scanned:
-                return self._scan(view, rng), replace(memory, has_scanned=True)
+            size = min(int(view.tuning.scan_fraction * view.max_evals), view.num_left) // 2
+            if memory.num_rounds > 0 and not memory.has_scanned and size > 0:
+                return self._scan(view, size, rng), replace(memory, has_scanned=True)
             memory = _begin(view, memory, rng)
         memory = _fit_into(view, memory) if memory.ascents else memory
         if memory.ascents:
@@ -134,9 +135,8 @@ class Climbs(Proposer):
             return Draws(_mixture(memory)), memory
         return None, memory
 
-    def _scan(self, view: View, rng: np.random.Generator) -> Block:
+    def _scan(self, view: View, size: int, rng: np.random.Generator) -> Block:
         """Draws of the start and from around what was found: where they are denser than the fit, climbs begin."""
-        size = max(1, min(int(view.tuning.scan_fraction * view.max_evals), view.num_left) // 2)
         around = GaussianMixture([_around(view)])
         draws = [view.initial.sample(size, rng), around.quasi_random(size, rng)]
         return Block(np.concatenate(draws), (Source(self.name, None, size), Source(self.name, around, size)))
@@ -182,7 +182,7 @@ def _room(view: View, memory: ClimbsMemory) -> int:
     """Evaluations that climbs may still use: all of theirs to arrive, for a few others, and while there are finds."""
     tuning = view.tuning
     has_found = memory.num_rounds > 1 and any(memory.finds[-tuning.max_climbs :])
-    is_all = has_found or len(memory.finds) < tuning.min_climbs
+    is_all = memory.num_rounds == 0 or has_found or len(memory.finds) < tuning.min_climbs
     share = tuning.max_climb_fraction if is_all else tuning.min_climb_fraction
     return min(view.num_left, int(share * view.max_evals) - memory.num_evals)
 
