@@ -566,6 +566,17 @@ def test_what_climbs_evaluate_has_no_weight_and_is_kept():
     assert len(result.pool) < result.num_evals == len(result.archive.points)
 
 
+@pytest.mark.parametrize("covariance", [np.zeros((3, 3)), np.diag([1.0, 1e-40, 0.0]), np.ones((3, 3))])
+def test_a_summit_that_is_flat_in_a_direction_can_be_drawn_from(covariance):
+    """At a wall BFGS may learn that there is no way to go."""
+    from steinbox.samplers.adaptive.proposers.climbs import Summit, _make_regular
+
+    summit = Summit(np.zeros(3), 0.0, _make_regular(covariance))
+    assert np.isfinite(summit.log_mass)
+    assert summit.holds(np.zeros(3), 0.0)
+    assert np.isfinite(sb.Gaussian(np.zeros(3), cov=summit.covariance).log_prob(np.zeros((1, 3)))).all()
+
+
 def test_noise_is_not_climbed():
     noisy = run(max_evals=2_000, noise=True)
     assert noisy.coverage is None

@@ -239,6 +239,17 @@ def test_a_floor_that_cannot_be_kept_gives_equal_shares():
     np.testing.assert_allclose(raise_to_floor(np.array([0.9, 0.1, 0.0]), 0.5), 1 / 3)
 
 
+def test_a_proposer_that_meets_a_singular_matrix_ends_the_run_with_what_there_is():
+    def fail(view):
+        if view.num_evals > 1_000:
+            np.linalg.inv(np.zeros((2, 2)))
+
+    result = run(offering(fail))
+    assert result.status is sb.Status.STALLED
+    assert len(result.archive.points) == result.num_evals > 1_000
+    assert any("stubborn failed: Singular matrix" in each for each in result.warnings)
+
+
 # -- probes ------------------------------------------------------------------------------------------------------------
 
 

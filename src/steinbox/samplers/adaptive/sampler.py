@@ -308,9 +308,12 @@ class AdaptiveSampler(Sampler[AdaptiveState]):
     def _ask_proposer(
         self, proposer: Proposer, state: AdaptiveState, num_left: int, rng: np.random.Generator
     ) -> tuple[AdaptiveState, Offer]:
-        """Its offer, and the state with its memory."""
+        """Its offer, and the state with its memory; a matrix that cannot be inverted ends the run and loses nothing."""
         memory = state.memories.get(proposer.name)
-        offer, memory = proposer.propose(self._view(state, num_left), memory, rng)
+        try:
+            offer, memory = proposer.propose(self._view(state, num_left), memory, rng)
+        except np.linalg.LinAlgError as error:
+            raise StalledError(f"{proposer.name} failed: {error}") from error
         return replace(state, memories={**state.memories, proposer.name: memory}), offer
 
     def _view(self, state: AdaptiveState, num_left: int) -> View:

@@ -37,6 +37,8 @@ _MAX_DEFICIT = 50.0  # nats of mass below the heaviest summit: nothing is drawn 
 _MAX_MODE_DEFICIT = 10.0  # nats of mass below all that is known: what is lighter is no mode
 _MIN_EARNED = 0.11  # of a batch: draws of the summits that earn less, the floor, are no longer offered
 _BASIN_RADIUS = 3.0  # in standard deviations of a summit (√(2 d) if that is more)
+_MAX_CONDITION = 1e13  # of a summit's covariance
+_MIN_VARIANCE = 1e-24  # in units of the start, squared
 _CAUTION = 1.5  # times what climbs have cost so far is set aside for each
 _FIRST_CLIMBS = 6  # from random places, at the beginning
 _MAX_MISSED = 300  # points denser than the fit that are looked at
@@ -201,7 +203,7 @@ def _settle(view: View, memory: ClimbsMemory) -> ClimbsMemory:
         costs.append(climb.num_evals)
         if is_lost:
             continue
-        summit = Summit(climb.point, climb.value, climb.covariance)
+        summit = Summit(climb.point, climb.value, _make_regular(climb.covariance))
         is_find = not is_known and bool(np.isfinite(climb.value)) and _is_find(view, memory, summit, summits)
         has_find |= is_find
         finds += [is_find] if ascent.is_random else []
@@ -320,6 +322,15 @@ def _mixture(memory: ClimbsMemory) -> GaussianMixture:
     ]
     shares = np.outer(shares[shares > 0], _WIDTH_SHARES).ravel()
     return GaussianMixture(components, shares / shares.sum())
+
+
+def _make_regular(covariance: Array) -> Array:
+    """The covariance, no direction so narrow that it cannot be inverted: at a wall, some are."""
+    if np.linalg.cond(covariance) < _MAX_CONDITION:
+        return covariance
+    variances, vectors = np.linalg.eigh(0.5 * (covariance + covariance.T))
+    lowest = max(float(variances.max()) / _MAX_CONDITION, _MIN_VARIANCE)
+    return np.asarray((vectors * np.maximum(variances, lowest)) @ vectors.T)
 
 
 def _symmetric(covariance: Array) -> Array:
