@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
+from pathlib import Path
 
 import numpy as np
-from problems import PROBLEMS
+from problems import PROBLEMS, Problem
 
 import steinbox as sb
 
 NUM_POINTS, NUM_REFERENCE, NUM_FLOOR = 200, 5_000, 10
+FLOORS = Path(__file__).parent.parent / "results" / "floors.csv"
 MEASURES = ("mmd", "mean_error", "variance_error", "log_prob_spread")
 
 
@@ -18,11 +20,23 @@ MEASURES = ("mmd", "mean_error", "variance_error", "log_prob_spread")
 class Reference:
     """What a problem's exact draws look like."""
 
+    problem: Problem
     draws: np.ndarray
     scale: np.ndarray
-    log_prob_sd: float
-    mean: np.ndarray
-    variance: np.ndarray
+
+
+    @cached_property
+    def moments(self) -> tuple[np.ndarray, np.ndarray]:
+        """Means and variances."""
+        return self.problem.moments
+
+    @cached_property
+    def log_prob_sd(self) -> float:
+        return float(self.problem.log_prob(self.draws).std())
+
+    def mmd(self, points: np.ndarray) -> float:
+        """The maximum mean discrepancy from the exact draws."""
+        return sb.mmd(points / self.scale, self.draws / self.scale)
 
 
 @cache
@@ -33,14 +47,20 @@ def reference(name: str) -> Reference:
     scale = np.ones(problem.dimension)
     if problem.is_generated:
         scale = 0.5 * np.ptp(np.quantile(draws, [0.16, 0.84], axis=0), axis=0)
-    return Reference(draws, scale, float(problem.log_prob(draws).std()), *problem.moments)
+    return Reference(problem, draws, scale)
 
 
 @cache
 def floor(name: str) -> float:
-    """The discrepancy of 200 exact draws, the mean of many such sets."""
-    rng, problem = np.random.default_rng(4), PROBLEMS[name]
-    return float(np.mean([measures(name, problem.sample(NUM_POINTS, rng))["mmd"] for _ in range(NUM_FLOOR)]))
+    """The discrepancy of 200 exact draws, the mean of many such sets; kept in a file, since it takes a second."""
+    known = dict(line.split(",") for line in FLOORS.read_text().split()) if FLOORS.exists() else {}
+    if name not in known:
+        rng, exact = np.random.default_rng(4), reference(name)
+        value = np.mean([exact.mmd(exact.problem.sample(NUM_POINTS, rng)) for _ in range(NUM_FLOOR)])
+        known[name] = f"{value:.6f}"
+        with FLOORS.open("a") as file:
+            file.write(f"{name},{known[name]}\n")
+    return float(known[name])
 
 
 def measures(name: str, points: np.ndarray) -> dict[str, float]:
@@ -54,10 +74,10 @@ def measures(name: str, points: np.ndarray) -> dict[str, float]:
     - ``log_prob_spread``: standard deviation of log p over that of exact draws. Below 1, tails are missing.
     """
     exact = reference(name)
-    log_prob = PROBLEMS[name].log_prob(points)
+    (mean, variance), log_prob = exact.moments, exact.problem.log_prob(points)
     return {
-        "mmd": sb.mmd(points / exact.scale, exact.draws / exact.scale),
-        "mean_error": float(((points.mean(axis=0) - exact.mean) ** 2 / exact.variance).mean()),
-        "variance_error": float(((points.var(axis=0) / exact.variance - 1) ** 2).mean()),
+        "mmd": exact.mmd(points),
+        "mean_error": float(((points.mean(axis=0) - mean) ** 2 / variance).mean()),
+        "variance_error": float(((points.var(axis=0) / variance - 1) ** 2).mean()),
         "log_prob_spread": float(log_prob.std() / exact.log_prob_sd) if np.isfinite(log_prob).all() else np.inf,
     }

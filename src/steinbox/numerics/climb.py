@@ -3,12 +3,17 @@ r"""A climb: quasi-Newton ascent of a function by its values alone, in ask and t
 .. code-block:: text
 
    slope ─ d differences ─► line ─ a few lengths at once ─► slope ─► … ─► curvature ─ second differences ─► top
-           BFGS update                 the best one                        in BFGS's own coordinates
+           BFGS update                 the best one
 
 Nothing waits for one value after another: all points of a phase are one batch, and any number of climbs can be made
-side by side. A climb ends where the quadratic that BFGS has learned promises less than a tenth of a nat; then a
-Gaussian at the top is measured by second differences, whose steps are that Gaussian's own standard deviations
-(Nocedal & Wright, 2006, chapters 6 and 8).
+side by side.
+
+All differences are along the columns of a root R of the inverse Hessian :math:`R R^\top` that BFGS has learned, and
+their steps are parts of a standard deviation of the Gaussian it describes: what is lost by differences does not depend
+on how narrow or correlated the function is. Forward differences show the way. Where they promise or gain less than a
+tenth of a nat, central ones look again, farther out; they also measure the curvature of every column, which is
+stretched or shrunk by it. If these agree that there is nothing to gain, all second differences at one standard
+deviation make the Gaussian at the top (Nocedal & Wright, 2006, chapters 6 and 8).
 """
 
 from __future__ import annotations
@@ -21,58 +26,60 @@ import numpy as np
 from steinbox.common.arrays import Array
 from steinbox.common.serialization import serializable
 
-_DIFFERENCE = 1e-4  # step of first differences, in the units of the coordinates
-_RELATIVE_DIFFERENCE = 0.02  # and at most this, in standard deviations that BFGS has learned
-_MIN_DIFFERENCE = 1e-9  # below, differences are rounding errors
-_FINER = 1e-2  # factor by which it shrinks if no step along the slope leads up
-_MAX_FINER = 2  # times
 LENGTHS: Array = np.array([1 / 16, 1 / 4, 1.0, 4.0, 16.0])  # of a step, relative to the quasi-Newton step
-_SHORTER = 1e-3  # factor by which lengths shrink if none was better
-_MAX_SHORTER = 1  # times in a row
-_MIN_GAIN = 0.1  # nats of a step, promised and found: twice in a row less, and the climb is at its top
+_FIRST_STEP = 1e-4  # of differences, in the units of the coordinates, while nothing is known
+_FORWARD_STEP = 0.02  # of forward differences, in standard deviations
+_CENTRAL_STEP = 0.3  # of central differences, in standard deviations
+_MIN_GAIN = 0.1  # nats, promised or found: with less, central differences look again
 _HIGHER = 0.5  # nats by which second differences may find, or promise, a higher point before the climb goes on
-_MAX_FROM_TOP = 3  # times that a climb goes on from its top
+_CURVATURES = (0.04, 4.0)  # of a column that is as long as it should be: up to five times too short, or twice too long
+_MAX_STRETCHED = 8  # times in a row that columns are stretched or shrunk, and nothing else
+_MAX_AT_TOP = 4  # times that second differences are made in a row, and the climb comes no higher
 _MAX_STEP = 3.0  # in the units of the coordinates
+_SHORTER = 1e-3  # factor by which the lengths of a step shrink, once, if none of them leads up
 _MIN_VARIANCE = 1e-13  # relative to the largest
 _LOWEST = -1e100  # a value below is a penalty that stands for −inf
 _OUTSIDE = 50.0  # nats below the top: a point outside the support, in second differences
-_MIN_CURVATURE = 0.04  # in BFGS's own coordinates: a direction is at most five times as wide as BFGS has learned
 
 
 @serializable("climb-slope")
 @dataclass(frozen=True, eq=False)
 class Slope:
-    """Differences along the coordinates: forward, and at first there and back, which tells the scales, too."""
+    """Differences along the columns of the root: forward, or there and back."""
 
-    steps: Array
+    step: float
+    is_central: bool
     before: tuple[Array, Array] | None = None  # point and gradient
+    num_stretched: int = 0
+
+    @property
+    def is_first(self) -> bool:
+        """Whether the root is not known yet."""
+        return self.step == _FIRST_STEP
 
 
 @serializable("climb-line")
 @dataclass(frozen=True, eq=False)
 class Line:
-    """Points on a ray."""
+    """Points on a ray, and whether central differences say that it leads up."""
 
     direction: Array
     lengths: Array
     gradient: Array
-    num_shorter: int = 0
+    is_central: bool
+    is_shorter: bool = False
 
 
 @serializable("climb-curvature")
 @dataclass(frozen=True, eq=False)
 class Curvature:
-    """Second differences along the columns of a root of the covariance."""
-
-    root: Array
+    """Second differences along the columns of the root, and along the sums of two."""
 
 
 @serializable("climb-top")
 @dataclass(frozen=True, eq=False)
 class Top:
-    """The end: a root of the covariance of the Gaussian that has the same curvature."""
-
-    root: Array
+    """The end: the root is that of the covariance of the Gaussian that has the same curvature."""
 
 
 Phase: TypeAlias = Slope | Line | Curvature | Top
@@ -89,10 +96,12 @@ class Climb:
         In coordinates in which the start is about one wide.
     value : float
         The function there; NaN if it is not known yet.
-    inverse_hessian : (d, d) array
-        Of minus the function, as BFGS has learned it.
-    num_small : int
-        Steps in a row that gained next to nothing.
+    root : (d, d) array
+        Of the inverse Hessian of minus the function, as it was learned so far.
+    last_top : float
+        The value where second differences were last made.
+    num_at_top : int
+        Times that these were made, and the climb came no higher.
     max_curvature_evals : int
         Second differences that it may make; if they would be more, the top's Gaussian is that of BFGS.
 
@@ -109,11 +118,10 @@ class Climb:
 
     point: Array
     value: float
-    inverse_hessian: Array
+    root: Array
     phase: Phase
-    num_small: int = 0
-    num_finer: int = 0
-    num_from_top: int = 0
+    last_top: float = -np.inf
+    num_at_top: int = 0
     num_evals: int = 0
     max_curvature_evals: int = field(default=10**9)
 
@@ -125,24 +133,23 @@ class Climb:
     @property
     def covariance(self) -> Array:
         """Of the Gaussian at the top, or what is known of it so far."""
-        root = self.phase.root if isinstance(self.phase, Top) else _root(self.inverse_hessian)
-        return np.asarray(root @ root.T)
+        return np.asarray(self.root @ self.root.T)
 
     def stop(self) -> Climb:
         """The climb ended where it is, with the Gaussian that BFGS has learned."""
-        return replace(self, phase=Top(_root(self.inverse_hessian)))
+        return replace(self, phase=Top())
 
     def ask(self) -> Array:
         """The points of this phase, (m, d)."""
         match self.phase:
-            case Slope(sizes, before):
-                steps = np.diag(sizes)
-                steps = steps if before is not None else np.concatenate([steps, -steps])
-                return np.concatenate([self.point[None], self.point + steps])
+            case Slope(step, is_central):
+                steps = step * self.root.T
+                points = self.point + (np.concatenate([steps, -steps]) if is_central else steps)
+                return np.concatenate([self.point[None], points]) if np.isnan(self.value) else points
             case Line(direction, lengths):
                 return np.asarray(self.point + lengths[:, None] * direction)
-            case Curvature(root):
-                return np.asarray(self.point + _second_difference_steps(root))
+            case Curvature():
+                return np.asarray(self.point + _second_difference_steps(self.root))
             case Top():
                 return np.empty((0, len(self.point)))
 
@@ -156,14 +163,14 @@ class Climb:
             case Line():
                 return _step(climb, self.phase, values)
             case Curvature():
-                return _learn_curvature(climb, self.phase, values)
+                return _learn_curvature(climb, values)
             case Top():
                 return self
 
 
 def start_climb(point: Array, max_curvature_evals: int = 10**9) -> Climb:
     """A climb from a point."""
-    slope = Slope(np.full(len(point), _DIFFERENCE))
+    slope = Slope(_FIRST_STEP, is_central=True)
     return Climb(point, np.nan, np.eye(len(point)), slope, max_curvature_evals=max_curvature_evals)
 
 
@@ -176,19 +183,22 @@ def num_second_differences(dimension: int) -> int:
 
 
 def _learn_slope(climb: Climb, phase: Slope, values: Array) -> Climb:
-    """The gradient, what BFGS learns from it, and the ray to look along; where a difference fails it counts as flat."""
-    climb = replace(climb, value=float(values[0]))
-    if not np.isfinite(climb.value):
-        return climb.stop()
-    differences = values[1:] - climb.value
-    if phase.before is None:
+    """What differences tell of the gradient and the root; where one fails it counts as flat."""
+    if np.isnan(climb.value):
+        climb, values = replace(climb, value=float(values[0])), values[1:]
+        if not np.isfinite(climb.value):
+            return climb.stop()
+    differences = values - climb.value
+    curvatures = np.ones(len(climb.point))
+    if phase.is_central:
         there, back = np.split(differences, 2)
-        gradient = _average_slope(there, back) / phase.steps
-        climb = replace(climb, inverse_hessian=_first_scales(there + back, phase.steps))
+        slope = _average_slope(there, back) / phase.step
+        curvatures = _second_differences_along(there, back) / phase.step**2
     else:
-        gradient = np.where(np.isfinite(differences), differences, 0.0) / phase.steps
-        climb = _update(climb, climb.point - phase.before[0], phase.before[1] - gradient)
-    return _decide_direction(climb, phase, gradient)
+        slope = np.where(np.isfinite(differences), differences, 0.0) / phase.step
+    gradient = np.linalg.solve(climb.root.T, slope)
+    climb = _update(_stretch(climb, curvatures, phase), phase.before, gradient)
+    return _decide(climb, phase, gradient, curvatures)
 
 
 def _average_slope(there: Array, back: Array) -> Array:
@@ -198,61 +208,67 @@ def _average_slope(there: Array, back: Array) -> Array:
     return np.asarray(total / np.maximum(there_inside.astype(int) + back_inside, 1))
 
 
-def _first_scales(second_differences: Array, steps: Array) -> Array:
-    """A diagonal of inverse curvatures, at most one."""
-    curvatures = np.abs(np.where(np.isfinite(second_differences), second_differences, 0.0)) / steps**2
-    return np.diag(1 / np.maximum(curvatures, 1.0))
+def _second_differences_along(there: Array, back: Array) -> Array:
+    """Minus the second differences; where one leaves the support, those of a step of one."""
+    total = -(there + back)
+    return np.where(np.isfinite(total), total, 1.0)
 
 
-def _decide_direction(climb: Climb, phase: Slope, gradient: Array) -> Climb:
-    """The ray to look along; the top, if the quadratic promises next to nothing and has kept its promise."""
-    direction = climb.inverse_hessian @ gradient
-    promised = 0.5 * float(gradient @ direction)
-    if promised < _MIN_GAIN and (climb.num_small >= 2 or promised == 0.0):
-        return _measure(climb)
-    return replace(climb, phase=_line(direction, gradient))
+def _stretch(climb: Climb, curvatures: Array, phase: Slope) -> Climb:
+    """Columns as long as their curvatures say, but at most five times as long; at first none is longer than one."""
+    lowest, highest = (1.0, np.inf) if phase.is_first else (_CURVATURES[0], 1 / _CURVATURES[0])
+    return replace(climb, root=climb.root / np.sqrt(np.clip(np.abs(curvatures), lowest, highest)))
 
 
-def _update(climb: Climb, step: Array, change: Array) -> Climb:
+def _update(climb: Climb, before: tuple[Array, Array] | None, gradient: Array) -> Climb:
     """BFGS, with the change of minus the gradient; nothing is learned where the function is not concave."""
+    if before is None:
+        return climb
+    step, change = climb.point - before[0], before[1] - gradient
     along = float(step @ change)
     if along <= 1e-10 * np.linalg.norm(step) * np.linalg.norm(change):
         return climb
-    left = np.eye(len(step)) - np.outer(step, change) / along
-    inverse = left @ climb.inverse_hessian @ left.T + np.outer(step, step) / along
-    return replace(climb, inverse_hessian=inverse)
+    left = climb.root - np.outer(step, change @ climb.root) / along
+    return replace(climb, root=_root(left @ left.T + np.outer(step, step) / along))
 
 
-def _difference_steps(climb: Climb) -> Array:
-    """A small part of a standard deviation of every coordinate given the others, as BFGS has learned it."""
-    curvatures = np.diag(np.linalg.pinv(climb.inverse_hessian, hermitian=True))
-    return np.clip(_RELATIVE_DIFFERENCE / np.sqrt(np.maximum(curvatures, 1e-300)), _MIN_DIFFERENCE, _DIFFERENCE)
+def _decide(climb: Climb, phase: Slope, gradient: Array, curvatures: Array) -> Climb:
+    """The ray to look along; if the quadratic promises next to nothing, central differences or the top."""
+    direction = climb.root.T @ gradient
+    promised = 0.5 * float(direction @ direction)
+    if phase.is_first and promised > 0 or promised > _MIN_GAIN:
+        return replace(climb, phase=_line(climb, gradient, is_central=phase.is_central and not phase.is_first))
+    if not phase.is_central:
+        return replace(climb, phase=Slope(_CENTRAL_STEP, is_central=True, before=phase.before))
+    is_regular = bool(((curvatures > _CURVATURES[0]) & (curvatures < _CURVATURES[1])).all())
+    if is_regular or phase.num_stretched >= _MAX_STRETCHED or promised == 0.0:
+        return _measure(climb)
+    return replace(climb, phase=Slope(_CENTRAL_STEP, is_central=True, num_stretched=phase.num_stretched + 1))
 
 
 # -- line --------------------------------------------------------------------------------------------------------------
 
 
-def _line(direction: Array, gradient: Array) -> Line:
+def _line(climb: Climb, gradient: Array, *, is_central: bool) -> Line:
     """A ray along which no step is longer than the start is wide, by and large."""
+    direction = climb.root @ (climb.root.T @ gradient)
     longest = _MAX_STEP / max(float(np.linalg.norm(direction)), 1e-300)
-    return Line(direction, min(1.0, longest / LENGTHS[-1]) * LENGTHS, gradient)
+    return Line(direction, min(1.0, longest / LENGTHS[-1]) * LENGTHS, gradient, is_central)
 
 
 def _step(climb: Climb, phase: Line, values: Array) -> Climb:
-    """To the best point of the ray; if none is better, shorter steps, then finer differences, then the top."""
+    """To the best point of the ray; if none is better, shorter steps, then central differences, then the top."""
     best = int(np.argmax(values))
-    if values[best] > climb.value:
-        small = climb.num_small + 1 if values[best] - climb.value < _MIN_GAIN else 0
+    gain = float(values[best]) - climb.value
+    if gain > 0:
+        before = (climb.point, phase.gradient)
+        slope = Slope(_FORWARD_STEP, is_central=False, before=before)
+        slope = slope if gain > _MIN_GAIN else Slope(_CENTRAL_STEP, is_central=True, before=before)
         point = climb.point + phase.lengths[best] * phase.direction
-        slope = Slope(_difference_steps(climb), (climb.point, phase.gradient))
-        return replace(climb, point=point, value=float(values[best]), phase=slope, num_small=small)
-    if phase.num_shorter < _MAX_SHORTER:
-        shorter = replace(phase, lengths=_SHORTER * phase.lengths, num_shorter=phase.num_shorter + 1)
-        return replace(climb, phase=shorter)
-    if climb.num_finer < _MAX_FINER and climb.num_small < 2:
-        number = climb.num_finer + 1
-        return replace(climb, phase=Slope(_FINER**number * _difference_steps(climb)), num_finer=number)
-    return _measure(climb)
+        return replace(climb, point=point, value=float(values[best]), phase=slope)
+    if not phase.is_shorter:
+        return replace(climb, phase=replace(phase, lengths=_SHORTER * phase.lengths, is_shorter=True))
+    return _measure(climb) if phase.is_central else replace(climb, phase=Slope(_CENTRAL_STEP, is_central=True))
 
 
 # -- curvature ---------------------------------------------------------------------------------------------------------
@@ -261,7 +277,7 @@ def _step(climb: Climb, phase: Line, values: Array) -> Climb:
 def _measure(climb: Climb) -> Climb:
     if num_second_differences(len(climb.point)) > climb.max_curvature_evals:
         return climb.stop()
-    return replace(climb, phase=Curvature(_root(climb.inverse_hessian)))
+    return replace(climb, phase=Curvature())
 
 
 def _second_difference_steps(root: Array) -> Array:
@@ -270,23 +286,22 @@ def _second_difference_steps(root: Array) -> Array:
     return np.concatenate([columns, -columns, columns[first] + columns[second]])
 
 
-def _learn_curvature(climb: Climb, phase: Curvature, values: Array) -> Climb:
+def _learn_curvature(climb: Climb, values: Array) -> Climb:
     """The Gaussian at the top, unless what was measured promises a higher one, or a direction is much wider."""
     values = np.maximum(values, climb.value - _OUTSIDE)
     hessian, slope = _second_differences(climb.value, values)
     measured, vectors = np.linalg.eigh(hessian)
-    curvatures = np.maximum(measured, _MIN_CURVATURE)
-    root = phase.root @ (vectors / np.sqrt(curvatures))
+    curvatures = np.maximum(measured, _CURVATURES[0])
+    root = climb.root @ (vectors / np.sqrt(curvatures))
     promised = 0.5 * float(((vectors.T @ slope) ** 2 / curvatures).sum())
     is_higher = max(promised, float(values.max()) - climb.value) > _HIGHER
-    is_wider = measured.min() < _MIN_CURVATURE
-    if climb.num_from_top >= _MAX_FROM_TOP or not (is_higher or is_wider):
-        return replace(climb, phase=Top(root))
-    climb = replace(climb, num_from_top=climb.num_from_top + 1, num_small=0, inverse_hessian=root @ root.T)
-    if not is_higher:
-        return replace(climb, phase=Curvature(root))
-    gradient = np.asarray(np.linalg.solve(phase.root.T, slope))
-    return replace(climb, phase=_line(root @ (root.T @ gradient), gradient))
+    is_wider = measured.min() < _CURVATURES[0] and np.abs(climb.root).max() < _MAX_STEP
+    gradient = np.asarray(np.linalg.solve(climb.root.T, slope))
+    number = 1 if climb.value > climb.last_top + _HIGHER else climb.num_at_top + 1
+    climb = replace(climb, root=root, last_top=climb.value, num_at_top=number)
+    if number >= _MAX_AT_TOP or not (is_higher or is_wider):
+        return climb.stop()
+    return replace(climb, phase=_line(climb, gradient, is_central=True) if is_higher else Curvature())
 
 
 def _second_differences(value: float, values: Array) -> tuple[Array, Array]:
