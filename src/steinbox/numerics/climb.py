@@ -32,7 +32,10 @@ _FORWARD_STEP = 0.02  # of forward differences, in standard deviations
 _CENTRAL_STEP = 0.3  # of central differences, in standard deviations
 _MIN_GAIN = 0.1  # nats, promised or found: with less, central differences look again
 _HIGHER = 0.5  # nats by which second differences may find, or promise, a higher point before the climb goes on
+_GAIN_PER_DIMENSION = 0.05  # nats of a step, found: with less, all second differences are made for the first time
+_KEPT = 0.25  # by which the gain of a step may differ from what second differences promised, if these are right
 _CURVATURES = (0.04, 4.0)  # of a column that is as long as it should be: up to five times too short, or twice too long
+_MIN_CURVATURE = 0.002  # of second differences: a direction becomes up to ten times as wide
 _MAX_STRETCHED = 8  # times in a row that columns are stretched or shrunk, and nothing else
 _MAX_AT_TOP = 4  # times that second differences are made in a row, and the climb comes no higher
 _MAX_STEP = 3.0  # in the units of the coordinates
@@ -51,6 +54,7 @@ class Slope:
     is_central: bool
     before: tuple[Array, Array] | None = None  # point and gradient
     num_stretched: int = 0
+    is_last: bool = False  # second differences have kept their promise
 
     @property
     def is_first(self) -> bool:
@@ -67,6 +71,7 @@ class Line:
     lengths: Array
     gradient: Array
     is_central: bool
+    promised: float = np.nan  # nats, by second differences
     is_shorter: bool = False
 
 
@@ -122,6 +127,7 @@ class Climb:
     phase: Phase
     last_top: float = -np.inf
     num_at_top: int = 0
+    num_steps: int = 0
     num_evals: int = 0
     max_curvature_evals: int = field(default=10**9)
 
@@ -129,6 +135,16 @@ class Climb:
     def is_done(self) -> bool:
         """Whether it is at its top, and the Gaussian there is known."""
         return isinstance(self.phase, Top)
+
+    @property
+    def can_measure(self) -> bool:
+        """Whether second differences are not too many."""
+        return num_second_differences(len(self.point)) <= self.max_curvature_evals
+
+    @property
+    def has_moved(self) -> bool:
+        """Whether it has made a step, or is done."""
+        return not (isinstance(self.phase, Slope | Line) and self.num_steps == 0)
 
     @property
     def covariance(self) -> Array:
@@ -196,7 +212,7 @@ def _learn_slope(climb: Climb, phase: Slope, values: Array) -> Climb:
         curvatures = _second_differences_along(there, back) / phase.step**2
     else:
         slope = np.where(np.isfinite(differences), differences, 0.0) / phase.step
-    gradient = np.linalg.solve(climb.root.T, slope)
+    gradient = np.asarray(np.linalg.solve(climb.root.T, slope), dtype=np.float64)
     climb = _update(_stretch(climb, curvatures, phase), phase.before, gradient)
     return _decide(climb, phase, gradient, curvatures)
 
@@ -236,8 +252,10 @@ def _decide(climb: Climb, phase: Slope, gradient: Array, curvatures: Array) -> C
     """The ray to look along; if the quadratic promises next to nothing, central differences or the top."""
     direction = climb.root.T @ gradient
     promised = 0.5 * float(direction @ direction)
-    if phase.is_first and promised > 0 or promised > _MIN_GAIN:
+    if promised > (0.0 if phase.is_first else _MIN_GAIN):
         return replace(climb, phase=_line(climb, gradient, is_central=phase.is_central and not phase.is_first))
+    if phase.is_last:
+        return climb.stop()
     if not phase.is_central:
         return replace(climb, phase=Slope(_CENTRAL_STEP, is_central=True, before=phase.before))
     is_regular = bool(((curvatures > _CURVATURES[0]) & (curvatures < _CURVATURES[1])).all())
@@ -253,7 +271,8 @@ def _line(climb: Climb, gradient: Array, *, is_central: bool) -> Line:
     """A ray along which no step is longer than the start is wide, by and large."""
     direction = climb.root @ (climb.root.T @ gradient)
     longest = _MAX_STEP / max(float(np.linalg.norm(direction)), 1e-300)
-    return Line(direction, min(1.0, longest / LENGTHS[-1]) * LENGTHS, gradient, is_central)
+    lengths = np.minimum(LENGTHS, longest) if longest > 1 else longest / LENGTHS[-1] * LENGTHS
+    return Line(direction, lengths, gradient, is_central)
 
 
 def _step(climb: Climb, phase: Line, values: Array) -> Climb:
@@ -261,23 +280,32 @@ def _step(climb: Climb, phase: Line, values: Array) -> Climb:
     best = int(np.argmax(values))
     gain = float(values[best]) - climb.value
     if gain > 0:
-        before = (climb.point, phase.gradient)
-        slope = Slope(_FORWARD_STEP, is_central=False, before=before)
-        slope = slope if gain > _MIN_GAIN else Slope(_CENTRAL_STEP, is_central=True, before=before)
         point = climb.point + phase.lengths[best] * phase.direction
-        return replace(climb, point=point, value=float(values[best]), phase=slope)
+        before = (climb.point, phase.gradient)
+        climb = replace(climb, point=point, value=float(values[best]), num_steps=climb.num_steps + 1)
+        return _decide_after_step(climb, gain, phase.promised, before)
     if not phase.is_shorter:
         return replace(climb, phase=replace(phase, lengths=_SHORTER * phase.lengths, is_shorter=True))
     return _measure(climb) if phase.is_central else replace(climb, phase=Slope(_CENTRAL_STEP, is_central=True))
+
+
+def _decide_after_step(climb: Climb, gain: float, promised: float, before: tuple[Array, Array]) -> Climb:
+    """On, by forward differences; for the last time if second differences kept a promise; or measure."""
+    if abs(gain - promised) < _KEPT * promised:
+        return replace(climb, phase=Slope(_FORWARD_STEP, is_central=False, before=before, is_last=True))
+    is_measured, dimension = np.isfinite(climb.last_top), len(climb.point)
+    if not is_measured and gain < _GAIN_PER_DIMENSION * dimension and climb.can_measure:
+        return _measure(climb)
+    if gain < _MIN_GAIN:
+        return replace(climb, phase=Slope(_CENTRAL_STEP, is_central=True, before=before))
+    return replace(climb, phase=Slope(_FORWARD_STEP, is_central=False, before=before))
 
 
 # -- curvature ---------------------------------------------------------------------------------------------------------
 
 
 def _measure(climb: Climb) -> Climb:
-    if num_second_differences(len(climb.point)) > climb.max_curvature_evals:
-        return climb.stop()
-    return replace(climb, phase=Curvature())
+    return replace(climb, phase=Curvature()) if climb.can_measure else climb.stop()
 
 
 def _second_difference_steps(root: Array) -> Array:
@@ -291,17 +319,18 @@ def _learn_curvature(climb: Climb, values: Array) -> Climb:
     values = np.maximum(values, climb.value - _OUTSIDE)
     hessian, slope = _second_differences(climb.value, values)
     measured, vectors = np.linalg.eigh(hessian)
-    curvatures = np.maximum(measured, _CURVATURES[0])
+    curvatures = np.maximum(np.abs(measured), _MIN_CURVATURE)
     root = climb.root @ (vectors / np.sqrt(curvatures))
     promised = 0.5 * float(((vectors.T @ slope) ** 2 / curvatures).sum())
     is_higher = max(promised, float(values.max()) - climb.value) > _HIGHER
-    is_wider = measured.min() < _CURVATURES[0] and np.abs(climb.root).max() < _MAX_STEP
+    is_wider = measured.min() < _MIN_CURVATURE and np.abs(climb.root).max() < _MAX_STEP
     gradient = np.asarray(np.linalg.solve(climb.root.T, slope))
     number = 1 if climb.value > climb.last_top + _HIGHER else climb.num_at_top + 1
     climb = replace(climb, root=root, last_top=climb.value, num_at_top=number)
     if number >= _MAX_AT_TOP or not (is_higher or is_wider):
         return climb.stop()
-    return replace(climb, phase=_line(climb, gradient, is_central=True) if is_higher else Curvature())
+    line = replace(_line(climb, gradient, is_central=True), promised=np.nan if is_wider else promised)
+    return replace(climb, phase=line if is_higher else Curvature())
 
 
 def _second_differences(value: float, values: Array) -> tuple[Array, Array]:

@@ -90,37 +90,59 @@ class WeightedSample:
 
 @dataclass(frozen=True)
 class Coverage:
-    r"""What climbs from random places say of modes that were not seen.
+    r"""What draws of the start, and climbs, say of modes that were not seen.
 
-    Places are draws of the initial distribution, of one twice as wide, and from around what was found. A climb finds
-    something if it ends at a mode that has mass and is much denser than the fit there, which then learns of it. If the
-    last m climbs found nothing, the expected share of places that lead to something new is :math:`1 / (m + 2)` (the
-    rule of succession). It is a statement about places, not about mass: a narrow mode in the tails of a wide one may
-    have much mass and hardly a place that leads to it.
+    Every draw of the initial distribution is a place. If its log-density is explained by what is known, a climb from
+    there would lead to what is known; if not, the place is open, and climbs begin at some of the open ones. A climb
+    finds something if it ends at a mode that has mass and is much denser than all that was known. With n places of
+    which the share s is open, and m climbs since the last find, the expected share of places that lead to something new
+    is (the rule of succession, for open and explained places)
+
+    .. math:: \frac{s}{m + 2} + \frac{1 - s}{(1 - s)\, n + 2}.
+
+    It is a statement about places, not about mass: a narrow mode in the tails of a wide one may have much mass and
+    hardly a place that leads to it.
 
     Attributes
     ----------
     num_climbs : int
-        From random places.
+        Not counting the first, which arrives.
     num_finds : int
         Climbs that led to a mode not known before.
     num_since_last : int
         Climbs since the last of them, or all.
+    num_places : int
+        Draws of the initial distribution that were compared with what is known; 0 if weights were never even.
+    num_open : int
+        Those that it did not explain.
     """
 
     num_climbs: int
     num_finds: int
     num_since_last: int
+    num_places: int = 0
+    num_open: int = 0
 
     @property
     def unseen(self) -> float:
         """The expected share of places that lead to modes not seen."""
-        return 1 / (self.num_since_last + 2)
+        share, num_explained = self._open_share, self.num_places - self.num_open
+        return share / (self.num_since_last + 2) + (1 - share) / (num_explained + 2)
 
     @property
     def upper(self) -> float:
-        r"""A bound on that share, right 19 times in 20: :math:`1 - 0.05^{1/m}` if the last m climbs found nothing."""
-        return 1.0 if self.num_since_last == 0 else float(1 - 0.05 ** (1 / self.num_since_last))
+        r"""A bound on that share, right 19 times in 20: :math:`1 - 0.025^{1/m}`, for open and explained places."""
+        share, num_explained = self._open_share, self.num_places - self.num_open
+        return share * _bound(self.num_since_last) + (1 - share) * _bound(num_explained)
+
+    @property
+    def _open_share(self) -> float:
+        return self.num_open / self.num_places if self.num_places else 1.0
+
+
+def _bound(number: int) -> float:
+    """On the chance of what has not happened so many times, right 39 times in 40."""
+    return float(1 - 0.025 ** (1 / number)) if number > 0 else 1.0
 
 
 @dataclass(frozen=True, eq=False)

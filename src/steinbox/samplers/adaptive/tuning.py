@@ -47,19 +47,17 @@ class Tuning:
 
     # -- climbs
     patience: float = 0.3
-    """Of the budget: before, climbs begin only once weights are even, since tempered weights lead to whole curves."""
-    min_climb_fraction: float = 0.2
-    """Of the budget: the more climbs, the more they say of modes not seen."""
-    max_climb_fraction: float = 0.35
-    """Of the budget: to arrive, for a few climbs from random places, and as long as they find something."""
-    min_climbs: int = 3
-    """From random places, if there is room."""
-    max_climbs: int = 20
-    """In a round."""
+    """Of the budget: until then tempered weights may find the way, which lead to whole curves, if they seem to."""
+    arrival_fraction: float = 0.35
+    """Of the budget: to arrive, and for a first look at other places."""
+    search_fraction: float = 0.2
+    """Of the budget: to search for further modes, the way that was used to arrive included."""
+    max_climb_fraction: float = 0.5
+    """Of the budget: if there are several modes."""
     min_excess: float = 5.0
-    """Nats by which a point is denser than fitted to begin a climb: a factor of 150."""
-    scan_fraction: float = 0.08
-    """Of the budget: draws of the start, and from around what was found, to begin climbs from."""
+    """Nats by which a point is denser than all that is known to begin a climb: a factor of 150."""
+    scan_fraction: float = 0.04
+    """Of the budget: draws of the start, and from around what was found, when there is no place to climb from."""
 
     # -- refinement by a surrogate
     max_draws_to_refine: float = 10.0

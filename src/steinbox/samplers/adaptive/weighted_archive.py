@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from steinbox.common.arrays import Array
+from steinbox.common.arrays import Array, Mask
 from steinbox.common.serialization import serializable
 from steinbox.densities.fitting.em import WeightedPoints
 from steinbox.densities.initial import Initial
@@ -100,6 +100,11 @@ class WeightedArchive:
     def dimension(self) -> int:
         """The number of coordinates d."""
         return int(self.points.shape[1])
+
+    @property
+    def is_initial(self) -> Mask:
+        """Of every point, whether it is a draw of the initial distribution."""
+        return np.repeat([source.density is None for source in self.sources], [each.count for each in self.sources])
 
     @property
     def num_inside(self) -> int:

@@ -2,16 +2,24 @@ r"""Climbs: where the modes are and how wide, from however far away.
 
 .. code-block:: text
 
-   starts ─► climbs, side by side ─► summits ─ Gaussians of several widths ─► draws, weighted like all others
-   the best point, random places     one per basin
+   points that nothing known explains ─► climbs, side by side ─► summits ─ Gaussians of several widths ─► draws,
+            ▲        of the archive        end where known                                          weighted like others
+            └──── scans: draws of the start, and from around what was found ◄── nothing new
 
 An adaptive proposal finds its way by weights, which say nothing where all draws are far from the target. A climb
 (:mod:`steinbox.numerics.climb`) finds it by values: some tens of evaluations per dimension lead to a mode that is
 thousands of times narrower than the start. What it evaluates are no draws: it shows where to draw from, and is not
 weighted. A mode that misleads, such as the neck of a funnel, offers draws of no weight and costs evaluations, no more.
 
-Climbs from random places are also the search for further modes, and how many of them led where nothing was known is a
-statement about what was not seen (:class:`~steinbox.samplers.base.Coverage`).
+The first climb arrives. Others search for further modes. They begin at points x that were evaluated anyway and are
+denser than all that is known,
+
+.. math:: \log p(x) - \max\big(\log \hat Z + \log \hat q(x),\; \max_k \log N_k(x)\big) > e
+
+where :math:`\hat q` is the fitted family, once weights are even, and :math:`N_k` the Gaussians at the summits, with
+their heights: an unknown mode shows far from its top in the values of draws that are nearest to it. A climb that comes
+upon what is known ends there. How many draws of the start lead to what is known is a statement about what was not seen
+(:class:`~steinbox.samplers.base.Coverage`).
 """
 
 from __future__ import annotations
@@ -20,7 +28,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from steinbox.common.arrays import Array
+from steinbox.common.arrays import Array, Mask
 from steinbox.common.serialization import serializable
 from steinbox.densities.gaussian import Gaussian
 from steinbox.densities.gaussian_mixture import GaussianMixture
@@ -36,13 +44,13 @@ _MIN_MASS_SHARE = 0.02  # of a summit in the mixture of all
 _MAX_DEFICIT = 50.0  # nats of mass below the heaviest summit: nothing is drawn from one that is lighter
 _MAX_MODE_DEFICIT = 10.0  # nats of mass below all that is known: what is lighter is no mode
 _MIN_EARNED = 0.11  # of a batch: draws of the summits that earn less, the floor, are no longer offered
-_BASIN_RADIUS = 3.0  # in standard deviations of a summit (√(2 d) if that is more)
 _MAX_CONDITION = 1e13  # of a summit's covariance
 _MIN_VARIANCE = 1e-24  # in units of the start, squared
-_CAUTION = 1.5  # times what climbs have cost so far is set aside for each
-_FIRST_CLIMBS = 6  # from random places, at the beginning
-_MAX_MISSED = 300  # points denser than the fit that are looked at
-_WIDER = 2.0  # factor by which some random places are farther out
+_SLACK = 0.05  # of the distance to the top, in nats: far out, what is known is not known better than that
+_SLACK_BELOW = 0.3  # the same where a point is less dense, since proposals err on the wide side
+_CLIMBS_PER_ROUND = 3  # then the summits that were found are known to the next
+_MIN_EVEN_BATCHES = 2  # with even weights, before points are compared with the fit
+_WIDER = 2.0  # factor by which draws from around what was found are farther out
 
 
 @serializable("adaptive-summit")
@@ -59,21 +67,10 @@ class Summit:
         """Of the Gaussian of this height, in units of the start (Laplace's approximation)."""
         return self.log_prob + 0.5 * float(np.linalg.slogdet(2 * np.pi * self.covariance)[1])
 
-    def holds(self, point: Array, log_prob: float) -> bool:
-        """Whether a point of a climb is on its slopes: as near, and as high, as the Gaussian says."""
-        offset = point - self.point
-        square = float(offset @ np.linalg.solve(self.covariance, offset))
-        radius = max(_BASIN_RADIUS**2, 2 * len(point))
-        return square < radius and abs(self.log_prob - 0.5 * square - log_prob) < 1 + 0.25 * square
-
-
-@serializable("adaptive-ascent")
-@dataclass(frozen=True, eq=False)
-class Ascent:
-    """A climb, and whether it began at a random place."""
-
-    climb: Climb
-    is_random: bool
+    def log_density(self, points: Array) -> Array:
+        """Of the Gaussian of this height, at points (n, d)."""
+        offsets = (points - self.point).T
+        return np.asarray(self.log_prob - 0.5 * (offsets * np.linalg.solve(self.covariance, offsets)).sum(axis=0))
 
 
 @serializable("adaptive-climbs")
@@ -81,54 +78,60 @@ class Ascent:
 class ClimbsMemory:
     """What was found so far, and the climbs that are under way, in units of the start.
 
-    ``finds`` says of every climb from a random place whether it led to a mode not known before, ``costs`` are the
-    evaluations of all climbs. ``has_find`` if any climb found something since the summits were last drawn from, and
-    ``found_at`` is the number of points when such a find was first drawn from.
+    ``finds`` says of every climb but the first whether it led to a mode not known before, ``costs`` are the evaluations
+    of all that have ended. The last round is ``is_stale`` if it found nothing: then a scan comes first. ``has_find`` if
+    there are finds that were not drawn from yet, and ``found_at`` is the number of points when they last were. Of the
+    draws of the start, ``num_places``, so many were open when last looked at, ``num_open``.
     """
 
     center: Array
     scale: Array
-    ascents: tuple[Ascent, ...] = ()
+    ascents: tuple[Climb, ...] = ()
     summits: tuple[Summit, ...] = ()
     finds: tuple[bool, ...] = ()
+    costs: tuple[int, ...] = ()
     num_evals: int = 0
     num_rounds: int = 0
-    costs: tuple[int, ...] = ()
     num_drawn: int = 0
     has_find: bool = False
     found_at: int = 0
-    has_scanned: bool = False
+    is_stale: bool = False
     is_over: bool = False
+    num_places: int = 0
+    num_open: int = 0
+
+    @property
+    def needs_scan(self) -> bool:
+        """Whether the last round, with even weights, found nothing."""
+        return self.is_stale and self.num_places > 0
 
     @property
     def coverage(self) -> Coverage:
-        """What the climbs from random places say."""
+        """What climbs, and draws of the start, say of modes that were not seen."""
         last = max((k for k, is_find in enumerate(self.finds) if is_find), default=-1)
-        return Coverage(len(self.finds), sum(self.finds), len(self.finds) - 1 - last)
+        since = len(self.finds) - 1 - last
+        return Coverage(len(self.finds), sum(self.finds), since, self.num_places, self.num_open)
 
 
 @dataclass(frozen=True)
 class Climbs(Proposer):
-    """From the best of the first draws, and from random places, at the beginning and when the weights are even."""
+    """To arrive, from the best point, if weights do not show the way; then from points that nothing known explains."""
 
     name = "climbs"
 
     def propose(
         self, view: View, memory: ClimbsMemory | None, rng: np.random.Generator
     ) -> tuple[Offer, ClimbsMemory | None]:
-        if view.is_noisy:
-            return None, memory
-        if memory is None and not (_can_arrive(view) and _is_time(view)):
+        if view.is_noisy or (memory is None and not (_can_arrive(view) and _is_time(view))):
             return None, memory
         memory = _settle(view, _arrive(view, rng) if memory is None else memory)
         if _is_due(view, memory):
-            size = min(int(view.tuning.scan_fraction * view.max_evals), view.num_left) // 2
-            if memory.num_rounds > 0 and not memory.has_scanned and size > 0:
-                return self._scan(view, size, rng), replace(memory, has_scanned=True)
-            memory = _begin(view, memory, rng)
+            memory = memory if memory.needs_scan else _begin(view, memory, rng)
+            if not memory.ascents and view.tempering == 1 and memory.num_drawn == len(memory.summits):
+                return self._scan(view, memory, rng)
         memory = _fit_into(view, memory) if memory.ascents else memory
         if memory.ascents:
-            points = np.concatenate([each.climb.ask() for each in memory.ascents])
+            points = np.concatenate([each.ask() for each in memory.ascents])
             return Probe(memory.center + memory.scale * points), memory
         is_new, has_earned = memory.num_drawn < len(memory.summits), view.shares.get(self.name, 1.0) > _MIN_EARNED
         if memory.summits and (is_new or (view.tempering < 1 and has_earned)):
@@ -137,168 +140,167 @@ class Climbs(Proposer):
             return Draws(_mixture(memory)), memory
         return None, memory
 
-    def _scan(self, view: View, size: int, rng: np.random.Generator) -> Block:
-        """Draws of the start and from around what was found: where they are denser than the fit, climbs begin."""
+    def _scan(self, view: View, memory: ClimbsMemory, rng: np.random.Generator) -> tuple[Offer, ClimbsMemory]:
+        """Draws of the start and from around what was found, to look for places to climb from; if there is room."""
+        size = int(view.tuning.scan_fraction * view.max_evals) // 2
+        if size < 1 or 2 * size > _room(view, memory):
+            return None, replace(memory, is_over=True)
         around = GaussianMixture([_around(view)])
-        draws = [view.initial.sample(size, rng), around.quasi_random(size, rng)]
-        return Block(np.concatenate(draws), (Source(self.name, None, size), Source(self.name, around, size)))
+        draws = np.concatenate([view.initial.sample(size, rng), around.quasi_random(size, rng)])
+        block = Block(draws, (Source(self.name, None, size), Source(self.name, around, size)))
+        return block, replace(memory, num_evals=memory.num_evals + 2 * size, is_stale=False)
 
     def learn(self, memory: ClimbsMemory, log_prob: Array) -> ClimbsMemory:
         """Give the climbs the values they asked for."""
-        counts = [len(each.climb.ask()) for each in memory.ascents]
+        counts = [len(each.ask()) for each in memory.ascents]
         parts = np.split(log_prob, np.cumsum(counts)[:-1])
-        ascents = [replace(a, climb=a.climb.tell(part)) for a, part in zip(memory.ascents, parts, strict=True)]
-        return replace(memory, ascents=tuple(ascents), num_evals=memory.num_evals + len(log_prob))
+        ascents = tuple(climb.tell(part) for climb, part in zip(memory.ascents, parts, strict=True))
+        return replace(memory, ascents=ascents, num_evals=memory.num_evals + len(log_prob))
 
     def is_done(self, view: View, memory: ClimbsMemory | None) -> bool:
-        """Whether no climb is under way, and more would hardly find another summit."""
+        """Whether no climb is under way, and the search for further modes is over."""
         return view.is_noisy or (memory is None and not _can_arrive(view)) or (memory is not None and memory.is_over)
+
+
+# -- when --------------------------------------------------------------------------------------------------------------
 
 
 def _can_arrive(view: View) -> bool:
     """Whether there is room to climb a quadratic."""
-    return _evals_to_quadratic_top(view.archive.dimension) < view.tuning.max_climb_fraction * view.max_evals
-
-
-def _is_time(view: View) -> bool:
-    """Whether weights are even, or have been uneven for so long that they will not show the way."""
-    return view.tempering == 1 or view.num_evals >= view.tuning.patience * view.max_evals
-
-
-def _arrive(view: View, rng: np.random.Generator) -> ClimbsMemory:
-    """The first climb, from the best point; others follow when it shows what a climb costs."""
-    draws = view.initial.sample(1000, rng)
-    memory = ClimbsMemory(draws.mean(axis=0), draws.std(axis=0))
-    best = view.archive.points[int(np.argmax(view.archive.log_prob))]
-    return _add(view, memory, best[None], is_random=False)
-
-
-def _add(view: View, memory: ClimbsMemory, points: Array, *, is_random: bool) -> ClimbsMemory:
-    starts = (points - memory.center) / memory.scale
-    most = int(view.tuning.max_climb_fraction * view.max_evals / 4)
-    added = [Ascent(start_climb(start, most), is_random) for start in starts]
-    return replace(memory, ascents=(*memory.ascents, *added))
-
-
-def _room(view: View, memory: ClimbsMemory) -> int:
-    """Evaluations that climbs may still use: all of theirs to arrive, for a few others, and while there are finds."""
-    tuning = view.tuning
-    has_found = memory.num_rounds > 1 and any(memory.finds[-tuning.max_climbs :])
-    is_all = memory.num_rounds == 0 or has_found or len(memory.finds) < tuning.min_climbs
-    share = tuning.max_climb_fraction if is_all else tuning.min_climb_fraction
-    return min(view.num_left, int(share * view.max_evals) - memory.num_evals)
-
-
-def _settle(view: View, memory: ClimbsMemory) -> ClimbsMemory:
-    """Climbs that are at their tops are summits, if new; those on the slopes of a known one are over."""
-    ascents: list[Ascent] = []
-    summits, finds, costs, has_find = list(memory.summits), list(memory.finds), list(memory.costs), memory.has_find
-    for ascent in memory.ascents:
-        climb = ascent.climb
-        is_known = any(each.holds(climb.point, climb.value) for each in summits)
-        is_lost = ascent.is_random and climb.num_evals > _max_evals(len(climb.point))
-        if not (is_known or is_lost or climb.is_done):
-            ascents.append(ascent)
-            continue
-        costs.append(climb.num_evals)
-        if is_lost:
-            continue
-        summit = Summit(climb.point, climb.value, _make_regular(climb.covariance))
-        is_find = not is_known and bool(np.isfinite(climb.value)) and _is_find(view, memory, summit, summits)
-        has_find |= is_find
-        finds += [is_find] if ascent.is_random else []
-        summits += [summit] if not is_known and np.isfinite(climb.value) else []
-    return replace(
-        memory,
-        ascents=tuple(ascents),
-        summits=tuple(summits),
-        finds=tuple(finds),
-        costs=tuple(costs),
-        has_find=has_find,
-    )
-
-
-def _max_evals(dimension: int) -> int:
-    """Of a climb from a random place: one that takes longer follows a bent valley, and tells nothing of other modes."""
-    return 100 + 4 * _evals_to_quadratic_top(dimension)
+    return _evals_to_quadratic_top(view.archive.dimension) < view.tuning.arrival_fraction * view.max_evals
 
 
 def _evals_to_quadratic_top(dimension: int) -> int:
     """Evaluations of as many steps as dimensions, which BFGS takes to the top of a quadratic."""
-    return dimension * (dimension + len(LENGTHS) + 1)
+    return dimension * (dimension + len(LENGTHS))
 
 
-def _is_find(view: View, memory: ClimbsMemory, summit: Summit, others: list[Summit]) -> bool:
-    """Whether a summit has mass, and is denser than the fit explains."""
-    best = max((each.log_mass for each in others), default=-np.inf)
-    if view.fit is None:
-        return summit.log_mass > best - _MAX_MODE_DEFICIT
-    log_evidence = view.archive.log_evidence - float(np.log(memory.scale).sum())
-    point = memory.center + memory.scale * summit.point
-    fitted = float(view.fit.fitted.density.log_prob(point[None])[0])
-    excess = summit.log_prob - view.archive.log_evidence - fitted
-    return summit.log_mass > log_evidence - _MAX_MODE_DEFICIT and excess > view.tuning.min_excess
+def _is_time(view: View) -> bool:
+    """Whether weights are even or, if they go on as they did, will not be in time."""
+    tuning = view.tuning
+    num_wait = tuning.patience * view.max_evals
+    if view.tempering == 1 or view.num_evals >= num_wait:
+        return True
+    if view.num_evals < num_wait / 3:
+        return False
+    earlier = [each for each in view.path if each.num_points <= view.num_evals / 2] or [view.path[0]]
+    rate = np.log(view.tempering / earlier[-1].tempering) / max(view.num_evals - earlier[-1].num_points, 1)
+    return bool(np.log(view.tempering) + rate * (num_wait - view.num_evals) < 0)
 
 
 def _is_due(view: View, memory: ClimbsMemory) -> bool:
-    """Whether to begin a round: at the beginning, and when weights are even and all summits have been drawn from."""
-    if memory.ascents or memory.is_over or memory.num_rounds == 0:
-        return not (memory.ascents or memory.is_over)
+    """Whether to begin a round: on arrival, after one that found something, and when weights are even."""
+    if memory.ascents or memory.is_over:
+        return False
+    if memory.has_find and not memory.is_stale:
+        return True
+    if view.tempering < 1:
+        return memory.num_rounds == 0 and len(memory.summits) > 0
     num_even = sum(milestone.tempering == 1 for milestone in view.path)
-    is_late = view.num_evals > 0.4 * view.max_evals and view.tempering == 1
-    return (num_even >= 3 or is_late) and memory.num_drawn == len(memory.summits)
+    return num_even >= _MIN_EVEN_BATCHES and memory.num_drawn == len(memory.summits)
+
+
+def _room(view: View, memory: ClimbsMemory) -> int:
+    """Evaluations that may still be used to arrive, for a first look, and more if there are several modes."""
+    tuning = view.tuning
+    share = tuning.search_fraction if memory.num_rounds > 1 else max(tuning.arrival_fraction, tuning.search_fraction)
+    share = max(share, tuning.max_climb_fraction) if any(memory.finds) else share
+    return min(view.num_left, int(share * view.max_evals) - memory.num_evals)
 
 
 def _fit_into(view: View, memory: ClimbsMemory) -> ClimbsMemory:
     """Without the last climbs, if there is no room for all; where they are is a summit of sorts."""
-    counts = np.cumsum([len(each.climb.ask()) for each in memory.ascents])
+    counts = np.cumsum([len(each.ask()) for each in memory.ascents])
     number = int((counts <= _room(view, memory)).sum())
-    ended = tuple(Ascent(each.climb.stop(), is_random=False) for each in memory.ascents[number:])
+    ended = tuple(each.stop() for each in memory.ascents[number:])
     settled = _settle(view, replace(memory, ascents=ended))
-    return replace(settled, ascents=memory.ascents[:number], num_rounds=max(memory.num_rounds, 1))
+    return replace(settled, ascents=memory.ascents[:number], finds=memory.finds)
+
+
+# -- where from --------------------------------------------------------------------------------------------------------
+
+
+def _arrive(view: View, rng: np.random.Generator) -> ClimbsMemory:
+    """The first climb, from the best point; none if the weights have shown the way."""
+    draws = view.initial.sample(1000, rng)
+    memory = ClimbsMemory(draws.mean(axis=0), draws.std(axis=0))
+    if view.tempering == 1:
+        return memory
+    best = view.archive.points[int(np.argmax(view.archive.log_prob))]
+    return _add(view, memory, best[None])
 
 
 def _begin(view: View, memory: ClimbsMemory, rng: np.random.Generator) -> ClimbsMemory:
-    """The next round: climbs from random places, as many as there is room for, and from points denser than the fit."""
-    most = _FIRST_CLIMBS if memory.num_rounds == 0 else view.tuning.max_climbs
-    memory = replace(memory, num_rounds=memory.num_rounds + 1)
-    number = min(most, _num_affordable(view, memory))
-    if memory.num_rounds > 1 and number < 1:
-        return replace(memory, is_over=True)
-    dense = _missed_points(view, memory)[: max(1, number // 4) if memory.num_rounds > 1 else 0]
-    memory = _add(view, memory, dense, is_random=False)
-    return _add(view, memory, _random_starts(view, number, rng), is_random=True)
+    """The next round, as many climbs as there is room for; it is stale until it finds something."""
+    usual = float(np.mean(memory.costs)) if memory.costs else _evals_to_quadratic_top(view.archive.dimension)
+    number = min(_CLIMBS_PER_ROUND, int(_room(view, memory) / max(usual, 1.0)))
+    excess, is_above, is_below = _compare(view, memory)
+    is_place = view.archive.is_initial
+    if view.tempering == 1:
+        num_open = int((is_place & (is_above | is_below)).sum())
+        memory = replace(memory, num_places=int(is_place.sum()), num_open=num_open)
+    else:  # other draws show what weights have found
+        is_above, is_below = is_above & is_place, is_below & is_place
+    num_above = number if not is_below.any() else max(number - 1, 1)
+    starts = [_choose(view, memory, excess, is_above, num_above, rng)]
+    starts.append(_choose(view, memory, excess, is_below, min(number - len(starts[0]), 1), rng))
+    memory = replace(memory, num_rounds=memory.num_rounds + 1, is_stale=True)
+    return _add(view, memory, np.concatenate(starts))
 
 
-def _num_affordable(view: View, memory: ClimbsMemory) -> int:
-    """Climbs for which there is room; the first few may use all that climbs may use, others less."""
-    cost = max(_CAUTION * float(np.mean(memory.costs)), 1.0)
-    usual = view.tuning.min_climb_fraction * view.max_evals - memory.num_evals
-    few = min(view.tuning.min_climbs, int(_room(view, memory) / cost))
-    return max(few, int(min(usual, _room(view, memory)) / cost))
+def _add(view: View, memory: ClimbsMemory, points: Array) -> ClimbsMemory:
+    most = int(view.tuning.arrival_fraction * view.max_evals / 4)
+    starts = (points - memory.center) / memory.scale
+    return replace(memory, ascents=(*memory.ascents, *(start_climb(start, most) for start in starts)))
 
 
-def _missed_points(view: View, memory: ClimbsMemory) -> Array:
-    """Points much denser than fitted that no summit explains, the densest first."""
-    archive = view.archive
-    if view.fit is None:
+def _compare(view: View, memory: ClimbsMemory) -> tuple[Array, Mask, Mask]:
+    """Nats by which all points are denser than what is known, whether it is much, and whether they are far less dense.
+
+    Of a point that is far less dense nothing can be said: it may be on the slopes of a mode that is not known.
+    """
+    log_prob = view.archive.log_prob
+    excess = _excess(view, memory, view.archive.points, log_prob)
+    inside = np.isfinite(log_prob)
+    distance = np.where(inside, _best(view, memory) - log_prob, 0.0)
+    is_above = excess > view.tuning.min_excess + _SLACK * distance
+    is_below = excess < -(view.tuning.min_excess + _SLACK_BELOW * distance)
+    return excess, is_above & inside, is_below & inside
+
+
+def _choose(
+    view: View, memory: ClimbsMemory, excess: Array, is_open: Mask, number: int, rng: np.random.Generator
+) -> Array:
+    """One of the densest of the open points, and others farther out.
+
+    Among points about as dense as each other, one is the more likely to be chosen the larger a part of its distance to
+    the top, in nats, is explained by nothing.
+    """
+    archive, rows = view.archive, np.flatnonzero(is_open)
+    if number < 1 or len(rows) == 0:
         return archive.points[:0]
-    excess = archive.log_prob - archive.log_evidence - view.fit.fitted.density.log_prob(archive.points)
-    rows = np.flatnonzero(excess > view.tuning.min_excess)
-    rows = rows[np.argsort(-archive.log_prob[rows], kind="stable")][:_MAX_MISSED]
-    points = (archive.points[rows] - memory.center) / memory.scale
-    is_new = [
-        not any(summit.holds(point, value) for summit in memory.summits)
-        for point, value in zip(points, archive.log_prob[rows], strict=True)
-    ]
-    return np.asarray(archive.points[rows[np.array(is_new, dtype=bool)]])
+    rows = rows[np.argsort(-archive.log_prob[rows], kind="stable")]
+    parts = 1 / (1 + (_best(view, memory) - archive.log_prob[rows] + 1) / np.abs(excess[rows]))
+    ends = np.geomspace(1, len(rows) + 1, number + 1)[1:-1].astype(int) - 1
+    strata = [each for each in np.split(np.arange(len(rows)), ends) if len(each)]
+    chosen = [rng.choice(each, p=parts[each] / parts[each].sum()) for each in strata]
+    return np.asarray(archive.points[rows[chosen]])
 
 
-def _random_starts(view: View, number: int, rng: np.random.Generator) -> Array:
-    """In turn draws of the start, of one twice as wide, and from around what was found: between modes are others."""
-    draws, center = view.initial.sample(number, rng), view.initial.sample(1000, rng).mean(axis=0)
-    kinds = [draws, center + _WIDER * (draws - center), _around(view).sample(number, rng)]
-    return np.asarray([kinds[k % len(kinds)][k] for k in range(number)]).reshape(number, draws.shape[1])
+def _excess(view: View, memory: ClimbsMemory, points: Array, log_prob: Array) -> Array:
+    """Nats by which points are denser than the Gaussians at all summits, and than the fit once weights are even."""
+    z = (points - memory.center) / memory.scale
+    known = [np.full(len(points), -np.inf), *(summit.log_density(z) for summit in memory.summits)]
+    if view.fit is not None and view.tempering == 1:
+        known.append(view.archive.log_evidence + view.fit.fitted.density.log_prob(points))
+    with np.errstate(invalid="ignore"):
+        excess = log_prob - np.max(known, axis=0)
+    return np.where(np.isfinite(log_prob), excess, -np.inf)
+
+
+def _best(view: View, memory: ClimbsMemory) -> float:
+    """The highest log-density so far."""
+    return max([float(view.archive.log_prob.max()), *(summit.log_prob for summit in memory.summits)])
 
 
 def _around(view: View) -> Gaussian:
@@ -307,6 +309,42 @@ def _around(view: View) -> Gaussian:
     centered = sample.points - sample.weights @ sample.points
     cov = _WIDER**2 * (centered * sample.weights[:, None]).T @ centered
     return Gaussian(sample.weights @ sample.points, cov=_symmetric(cov) + 1e-300 * np.eye(len(cov)))
+
+
+# -- where to ----------------------------------------------------------------------------------------------------------
+
+
+def _settle(view: View, memory: ClimbsMemory) -> ClimbsMemory:
+    """Climbs that are at their tops are summits; those that came upon what is known are over."""
+    for climb in memory.ascents:
+        if climb.has_moved:
+            memory = _settle_one(view, memory, climb)
+    return memory
+
+
+def _settle_one(view: View, memory: ClimbsMemory, climb: Climb) -> ClimbsMemory:
+    point, value = memory.center + memory.scale * climb.point, np.array([climb.value])
+    excess, distance = float(_excess(view, memory, point[None], value)[0]), _best(view, memory) - climb.value
+    is_known = abs(excess) < view.tuning.min_excess + _SLACK * max(distance, 0.0)
+    if not (is_known or climb.is_done):
+        return memory
+    is_find, is_first = False, memory.num_rounds == 0
+    others = tuple(each for each in memory.ascents if each is not climb)
+    memory = replace(memory, ascents=others, costs=(*memory.costs, climb.num_evals))
+    if not is_known and np.isfinite(climb.value):
+        summit = Summit(climb.point, climb.value, _make_regular(climb.covariance))
+        is_find = not is_first and _has_mass(view, memory, summit)
+        memory = replace(memory, summits=(*memory.summits, summit))
+    memory = memory if is_first else replace(memory, finds=(*memory.finds, is_find))
+    return replace(memory, has_find=True, is_stale=False) if is_find else memory
+
+
+def _has_mass(view: View, memory: ClimbsMemory, summit: Summit) -> bool:
+    """Whether a summit has mass in comparison with all that is known."""
+    known = max((each.log_mass for each in memory.summits), default=-np.inf)
+    if view.tempering == 1:
+        known = view.archive.log_evidence - float(np.log(memory.scale).sum())
+    return summit.log_mass > known - _MAX_MODE_DEFICIT
 
 
 def _mixture(memory: ClimbsMemory) -> GaussianMixture:
