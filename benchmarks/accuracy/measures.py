@@ -24,7 +24,6 @@ class Reference:
     draws: np.ndarray
     scale: np.ndarray
 
-
     @cached_property
     def moments(self) -> tuple[np.ndarray, np.ndarray]:
         """Means and variances."""

@@ -9,9 +9,10 @@ from steinbox.densities.initial import Initial
 from steinbox.numerics.herding import select
 from steinbox.numerics.weights import normalize, pareto_shape, temper
 from steinbox.samplers.adaptive.proposers import SurrogateRefinement
+from steinbox.samplers.adaptive.proposers.climbs import find_coverage
 from steinbox.samplers.adaptive.state import AdaptiveState
 from steinbox.samplers.adaptive.tuning import Tuning
-from steinbox.samplers.adaptive.warnings import collect_warnings, find_coverage
+from steinbox.samplers.adaptive.warnings import collect_warnings
 from steinbox.samplers.base import Sample, WeightedSample
 
 _MIN_DRAWS = 0.1  # independent draws per particle: with fewer, weights are tempered before particles are chosen
@@ -40,7 +41,7 @@ def make_sample(state: AdaptiveState, num_particles: int, initial: Initial, tuni
         archive.log_prob[chosen],
         pool,
         log_evidence=state.log_evidence,
-        coverage=find_coverage(state),
+        coverage=find_coverage(state, tuning.min_excess),
         log_evidence_error=float(np.sqrt(max(1 / state.effective_sample_size - 1 / len(archive), 0.0))),
         warnings=tuple(collect_warnings(state, num_particles, initial, shape, tuning, is_refined=is_refined)),
     )

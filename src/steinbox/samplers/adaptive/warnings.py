@@ -10,10 +10,10 @@ from steinbox.densities.initial import Initial
 from steinbox.diagnostics.mmd import mmd
 from steinbox.numerics.weights import normalize, systematic_resample
 from steinbox.samplers.adaptive.proposers import Climbs
+from steinbox.samplers.adaptive.proposers.climbs import find_coverage
 from steinbox.samplers.adaptive.state import AdaptiveState
 from steinbox.samplers.adaptive.tuning import Tuning
 from steinbox.samplers.adaptive.weighted_archive import WeightedArchive
-from steinbox.samplers.base import Coverage
 
 _MOVEMENTS = ((0.5, 2.0), (0.75, 1.0))  # since there was this fraction of the points: may move so many times as far
 _LAST_REFERENCE = 0.75  # fraction of the points: a mode that was found until then was found in time
@@ -27,11 +27,11 @@ def collect_warnings(
 ) -> Iterator[str]:
     """One sentence or two for every reason; refined particles do not depend on the weights."""
     draws_per_particle = state.effective_sample_size / num_particles
-    coverage = find_coverage(state)
+    coverage = find_coverage(state, tuning.min_excess)
     if coverage is not None and coverage.num_finds > 0 and coverage.unseen > tuning.max_unseen:
         yield (
-            f"{coverage.num_finds} of {coverage.num_climbs} climbs from random places led to modes not known before, "
-            f"one of the last {coverage.num_since_last + 1} among them: there may be more. Allow more evaluations."
+            f"{coverage.num_finds} of {coverage.num_climbs} climbs led to modes not known before, one of the last "
+            f"{coverage.num_since_last + 1} among them: there may be more. Allow more evaluations."
         )
     if not is_refined and (draws_per_particle < tuning.min_draws_per_particle or state.tempering < tuning.min_power):
         yield (
@@ -54,12 +54,6 @@ def collect_warnings(
         )
     if not is_refined and shape > tuning.max_pareto_shape and draws_per_particle < _MIN_DRAWS_WITH_HEAVY_TAIL:
         yield f"The largest weights are too heavy to be trusted (a Pareto shape of {shape:.1f})."
-
-
-def find_coverage(state: AdaptiveState) -> Coverage | None:
-    """What the climbs say of modes that were not seen; None if there were none."""
-    memory = state.memories.get(Climbs.name)
-    return None if memory is None else memory.coverage
 
 
 def _evidence_rise(state: AdaptiveState, num_particles: int, tuning: Tuning) -> float:

@@ -30,12 +30,14 @@ import numpy as np
 
 from steinbox.common.arrays import Array, Mask
 from steinbox.common.serialization import serializable
+from steinbox.densities.density import Density
 from steinbox.densities.gaussian import Gaussian
 from steinbox.densities.gaussian_mixture import GaussianMixture
 from steinbox.numerics.climb import LENGTHS, Climb, start_climb
 from steinbox.numerics.weights import normalize
 from steinbox.samplers.adaptive.proposer import Block, Draws, Offer, Probe, Proposer, View
-from steinbox.samplers.adaptive.weighted_archive import Source
+from steinbox.samplers.adaptive.state import AdaptiveState
+from steinbox.samplers.adaptive.weighted_archive import Source, WeightedArchive
 from steinbox.samplers.base import Coverage
 
 _WIDTHS = (1.0, 2.0, 4.0)  # of a summit's covariance: tails may be heavier than a Gaussian's
@@ -79,9 +81,9 @@ class ClimbsMemory:
     """What was found so far, and the climbs that are under way, in units of the start.
 
     ``finds`` says of every climb but the first whether it led to a mode not known before, ``costs`` are the evaluations
-    of all that have ended. The last round is ``is_stale`` if it found nothing: then a scan comes first. ``has_find`` if
-    there are finds that were not drawn from yet, and ``found_at`` is the number of points when they last were. Of the
-    draws of the start, ``num_places``, so many were open when last looked at, ``num_open``.
+    of all that have ended. ``is_stale`` if the last round found nothing so far; if weights were even, it ``needs_scan``
+    before the next. ``has_find`` if there are finds that were not drawn from yet, and ``found_at`` is the number of
+    points when they last were.
     """
 
     center: Array
@@ -96,21 +98,70 @@ class ClimbsMemory:
     has_find: bool = False
     found_at: int = 0
     is_stale: bool = False
+    needs_scan: bool = False
     is_over: bool = False
-    num_places: int = 0
-    num_open: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """All that is known: the Gaussians at the summits and, once weights are even, the fitted family."""
+
+    memory: ClimbsMemory
+    archive: WeightedArchive
+    density: Density | None
+
+    @classmethod
+    def of(cls, memory: ClimbsMemory, state: View | AdaptiveState) -> Known:
+        """What is known in a state."""
+        is_even = state.fit is not None and state.tempering == 1
+        return cls(memory, state.archive, state.fit.fitted.density if is_even and state.fit is not None else None)
 
     @property
-    def needs_scan(self) -> bool:
-        """Whether the last round, with even weights, found nothing."""
-        return self.is_stale and self.num_places > 0
+    def highest(self) -> float:
+        """The highest log-density so far."""
+        return max([float(self.archive.log_prob.max()), *(summit.log_prob for summit in self.memory.summits)])
 
-    @property
-    def coverage(self) -> Coverage:
-        """What climbs, and draws of the start, say of modes that were not seen."""
-        last = max((k for k, is_find in enumerate(self.finds) if is_find), default=-1)
-        since = len(self.finds) - 1 - last
-        return Coverage(len(self.finds), sum(self.finds), since, self.num_places, self.num_open)
+    def excess(self, points: Array, log_prob: Array) -> Array:
+        """Nats by which points are denser than what is known; −inf outside the support."""
+        z = (points - self.memory.center) / self.memory.scale
+        known = [np.full(len(points), -np.inf), *(summit.log_density(z) for summit in self.memory.summits)]
+        if self.density is not None:
+            known.append(self.archive.log_evidence + self.density.log_prob(points))
+        with np.errstate(invalid="ignore"):
+            excess = log_prob - np.max(known, axis=0)
+        return np.where(np.isfinite(log_prob), excess, -np.inf)
+
+    def explains(self, point: Array, log_prob: float, min_excess: float) -> bool:
+        """Whether a point (d,) is as dense as it should be."""
+        excess = float(self.excess(point[None], np.array([log_prob]))[0])
+        return bool(abs(excess) < min_excess + _SLACK * max(self.highest - log_prob, 0.0))
+
+    def compare(self, min_excess: float) -> tuple[Array, Mask, Mask]:
+        """The excess of all points of the archive, whether it is much, and whether they are far less dense.
+
+        Of a point that is far less dense nothing can be said: it may be on the slopes of a mode that is not known.
+        """
+        log_prob = self.archive.log_prob
+        excess, inside = self.excess(self.archive.points, log_prob), np.isfinite(log_prob)
+        distance = np.where(inside, self.highest - log_prob, 0.0)
+        is_above = excess > min_excess + _SLACK * distance
+        is_below = excess < -(min_excess + _SLACK_BELOW * distance)
+        return excess, is_above & inside, is_below & inside
+
+
+def find_coverage(state: AdaptiveState, min_excess: float) -> Coverage | None:
+    """What climbs, and draws of the start, say of modes that were not seen; None if there was no climb."""
+    memory = state.memories.get(Climbs.name)
+    if memory is None:
+        return None
+    last = max((k for k, is_find in enumerate(memory.finds) if is_find), default=-1)
+    counts = len(memory.finds), sum(memory.finds), len(memory.finds) - 1 - last
+    known = Known.of(memory, state)
+    if known.density is None:
+        return Coverage(*counts)
+    _, is_above, is_below = known.compare(min_excess)
+    is_place = state.archive.is_initial
+    return Coverage(*counts, int(is_place.sum()), int((is_place & (is_above | is_below)).sum()))
 
 
 @dataclass(frozen=True)
@@ -148,7 +199,7 @@ class Climbs(Proposer):
         around = GaussianMixture([_around(view)])
         draws = np.concatenate([view.initial.sample(size, rng), around.quasi_random(size, rng)])
         block = Block(draws, (Source(self.name, None, size), Source(self.name, around, size)))
-        return block, replace(memory, num_evals=memory.num_evals + 2 * size, is_stale=False)
+        return block, replace(memory, num_evals=memory.num_evals + 2 * size, needs_scan=False)
 
     def learn(self, memory: ClimbsMemory, log_prob: Array) -> ClimbsMemory:
         """Give the climbs the values they asked for."""
@@ -234,17 +285,15 @@ def _begin(view: View, memory: ClimbsMemory, rng: np.random.Generator) -> Climbs
     """The next round, as many climbs as there is room for; it is stale until it finds something."""
     usual = float(np.mean(memory.costs)) if memory.costs else _evals_to_quadratic_top(view.archive.dimension)
     number = min(_CLIMBS_PER_ROUND, int(_room(view, memory) / max(usual, 1.0)))
-    excess, is_above, is_below = _compare(view, memory)
-    is_place = view.archive.is_initial
-    if view.tempering == 1:
-        num_open = int((is_place & (is_above | is_below)).sum())
-        memory = replace(memory, num_places=int(is_place.sum()), num_open=num_open)
-    else:  # other draws show what weights have found
-        is_above, is_below = is_above & is_place, is_below & is_place
+    known = Known.of(memory, view)
+    excess, is_above, is_below = known.compare(view.tuning.min_excess)
+    if view.tempering < 1:  # other draws show what weights have found
+        is_above, is_below = is_above & view.archive.is_initial, is_below & view.archive.is_initial
     num_above = number if not is_below.any() else max(number - 1, 1)
-    starts = [_choose(view, memory, excess, is_above, num_above, rng)]
-    starts.append(_choose(view, memory, excess, is_below, min(number - len(starts[0]), 1), rng))
-    memory = replace(memory, num_rounds=memory.num_rounds + 1, is_stale=True)
+    starts = [_choose(known, excess, is_above, num_above, rng)]
+    starts.append(_choose(known, excess, is_below, min(number - len(starts[0]), 1), rng))
+    is_even = view.tempering == 1
+    memory = replace(memory, num_rounds=memory.num_rounds + 1, is_stale=True, needs_scan=is_even)
     return _add(view, memory, np.concatenate(starts))
 
 
@@ -254,53 +303,21 @@ def _add(view: View, memory: ClimbsMemory, points: Array) -> ClimbsMemory:
     return replace(memory, ascents=(*memory.ascents, *(start_climb(start, most) for start in starts)))
 
 
-def _compare(view: View, memory: ClimbsMemory) -> tuple[Array, Mask, Mask]:
-    """Nats by which all points are denser than what is known, whether it is much, and whether they are far less dense.
-
-    Of a point that is far less dense nothing can be said: it may be on the slopes of a mode that is not known.
-    """
-    log_prob = view.archive.log_prob
-    excess = _excess(view, memory, view.archive.points, log_prob)
-    inside = np.isfinite(log_prob)
-    distance = np.where(inside, _best(view, memory) - log_prob, 0.0)
-    is_above = excess > view.tuning.min_excess + _SLACK * distance
-    is_below = excess < -(view.tuning.min_excess + _SLACK_BELOW * distance)
-    return excess, is_above & inside, is_below & inside
-
-
-def _choose(
-    view: View, memory: ClimbsMemory, excess: Array, is_open: Mask, number: int, rng: np.random.Generator
-) -> Array:
+def _choose(known: Known, excess: Array, is_open: Mask, number: int, rng: np.random.Generator) -> Array:
     """One of the densest of the open points, and others farther out.
 
     Among points about as dense as each other, one is the more likely to be chosen the larger a part of its distance to
     the top, in nats, is explained by nothing.
     """
-    archive, rows = view.archive, np.flatnonzero(is_open)
+    archive, rows = known.archive, np.flatnonzero(is_open)
     if number < 1 or len(rows) == 0:
         return archive.points[:0]
     rows = rows[np.argsort(-archive.log_prob[rows], kind="stable")]
-    parts = 1 / (1 + (_best(view, memory) - archive.log_prob[rows] + 1) / np.abs(excess[rows]))
+    parts = 1 / (1 + (known.highest - archive.log_prob[rows] + 1) / np.abs(excess[rows]))
     ends = np.geomspace(1, len(rows) + 1, number + 1)[1:-1].astype(int) - 1
     strata = [each for each in np.split(np.arange(len(rows)), ends) if len(each)]
     chosen = [rng.choice(each, p=parts[each] / parts[each].sum()) for each in strata]
     return np.asarray(archive.points[rows[chosen]])
-
-
-def _excess(view: View, memory: ClimbsMemory, points: Array, log_prob: Array) -> Array:
-    """Nats by which points are denser than the Gaussians at all summits, and than the fit once weights are even."""
-    z = (points - memory.center) / memory.scale
-    known = [np.full(len(points), -np.inf), *(summit.log_density(z) for summit in memory.summits)]
-    if view.fit is not None and view.tempering == 1:
-        known.append(view.archive.log_evidence + view.fit.fitted.density.log_prob(points))
-    with np.errstate(invalid="ignore"):
-        excess = log_prob - np.max(known, axis=0)
-    return np.where(np.isfinite(log_prob), excess, -np.inf)
-
-
-def _best(view: View, memory: ClimbsMemory) -> float:
-    """The highest log-density so far."""
-    return max([float(view.archive.log_prob.max()), *(summit.log_prob for summit in memory.summits)])
 
 
 def _around(view: View) -> Gaussian:
@@ -323,9 +340,8 @@ def _settle(view: View, memory: ClimbsMemory) -> ClimbsMemory:
 
 
 def _settle_one(view: View, memory: ClimbsMemory, climb: Climb) -> ClimbsMemory:
-    point, value = memory.center + memory.scale * climb.point, np.array([climb.value])
-    excess, distance = float(_excess(view, memory, point[None], value)[0]), _best(view, memory) - climb.value
-    is_known = abs(excess) < view.tuning.min_excess + _SLACK * max(distance, 0.0)
+    point = memory.center + memory.scale * climb.point
+    is_known = Known.of(memory, view).explains(point, climb.value, view.tuning.min_excess)
     if not (is_known or climb.is_done):
         return memory
     is_find, is_first = False, memory.num_rounds == 0
@@ -336,7 +352,7 @@ def _settle_one(view: View, memory: ClimbsMemory, climb: Climb) -> ClimbsMemory:
         is_find = not is_first and _has_mass(view, memory, summit)
         memory = replace(memory, summits=(*memory.summits, summit))
     memory = memory if is_first else replace(memory, finds=(*memory.finds, is_find))
-    return replace(memory, has_find=True, is_stale=False) if is_find else memory
+    return replace(memory, has_find=True, is_stale=False, needs_scan=False) if is_find else memory
 
 
 def _has_mass(view: View, memory: ClimbsMemory, summit: Summit) -> bool:
