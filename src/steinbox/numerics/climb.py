@@ -142,6 +142,11 @@ class Climb:
         return num_second_differences(len(self.point)) <= self.max_curvature_evals
 
     @property
+    def is_measured(self) -> bool:
+        """Whether second differences were made."""
+        return bool(np.isfinite(self.last_top))
+
+    @property
     def has_moved(self) -> bool:
         """Whether it has made a step, or is done."""
         return not (isinstance(self.phase, Slope | Line) and self.num_steps == 0)
@@ -293,8 +298,7 @@ def _decide_after_step(climb: Climb, gain: float, promised: float, before: tuple
     """On, by forward differences; for the last time if second differences kept a promise; or measure."""
     if abs(gain - promised) < _KEPT * promised:
         return replace(climb, phase=Slope(_FORWARD_STEP, is_central=False, before=before, is_last=True))
-    is_measured, dimension = np.isfinite(climb.last_top), len(climb.point)
-    if not is_measured and gain < _GAIN_PER_DIMENSION * dimension and climb.can_measure:
+    if not climb.is_measured and gain < _GAIN_PER_DIMENSION * len(climb.point) and climb.can_measure:
         return _measure(climb)
     if gain < _MIN_GAIN:
         return replace(climb, phase=Slope(_CENTRAL_STEP, is_central=True, before=before))

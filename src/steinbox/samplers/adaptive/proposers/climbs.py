@@ -166,7 +166,7 @@ def find_coverage(state: AdaptiveState, min_excess: float) -> Coverage | None:
 
 @dataclass(frozen=True)
 class Climbs(Proposer):
-    """To arrive, from the best point, if weights do not show the way; then from points that nothing known explains."""
+    """From the best point, to arrive; then from points that nothing known explains."""
 
     name = "climbs"
 
@@ -272,11 +272,9 @@ def _fit_into(view: View, memory: ClimbsMemory) -> ClimbsMemory:
 
 
 def _arrive(view: View, rng: np.random.Generator) -> ClimbsMemory:
-    """The first climb, from the best point; none if the weights have shown the way."""
+    """The first climb, from the best point: if weights have shown the way, there may be a spike on top."""
     draws = view.initial.sample(1000, rng)
     memory = ClimbsMemory(draws.mean(axis=0), draws.std(axis=0))
-    if view.tempering == 1:
-        return memory
     best = view.archive.points[int(np.argmax(view.archive.log_prob))]
     return _add(view, memory, best[None])
 
@@ -341,18 +339,33 @@ def _settle(view: View, memory: ClimbsMemory) -> ClimbsMemory:
 
 def _settle_one(view: View, memory: ClimbsMemory, climb: Climb) -> ClimbsMemory:
     point = memory.center + memory.scale * climb.point
-    is_known = Known.of(memory, view).explains(point, climb.value, view.tuning.min_excess)
+    is_first = memory.num_rounds == 0
+    is_known = not is_first and Known.of(memory, view).explains(point, climb.value, view.tuning.min_excess)
     if not (is_known or climb.is_done):
         return memory
-    is_find, is_first = False, memory.num_rounds == 0
+    is_find = False
     others = tuple(each for each in memory.ascents if each is not climb)
     memory = replace(memory, ascents=others, costs=(*memory.costs, climb.num_evals))
     if not is_known and np.isfinite(climb.value):
         summit = Summit(climb.point, climb.value, _make_regular(climb.covariance))
-        is_find = not is_first and _has_mass(view, memory, summit)
+        num_before = len(memory.summits)
+        memory = _replace_explained(memory, summit, view.tuning.min_excess)
+        is_new = climb.is_measured and not is_first and len(memory.summits) == num_before
+        is_find = is_new and _has_mass(view, memory, summit)
         memory = replace(memory, summits=(*memory.summits, summit))
     memory = memory if is_first else replace(memory, finds=(*memory.finds, is_find))
     return replace(memory, has_find=True, is_stale=False, needs_scan=False) if is_find else memory
+
+
+def _replace_explained(memory: ClimbsMemory, summit: Summit, min_excess: float) -> ClimbsMemory:
+    """Without summits that another explains: climbs that ended on the way to it."""
+    is_kept = [
+        abs(float(summit.log_density(each.point[None])[0]) - each.log_prob)
+        > min_excess + _SLACK * max(summit.log_prob - each.log_prob, 0.0)
+        for each in memory.summits
+    ]
+    kept = tuple(each for each, keep in zip(memory.summits, is_kept, strict=True) if keep)
+    return replace(memory, summits=kept, num_drawn=sum(is_kept[: memory.num_drawn]))
 
 
 def _has_mass(view: View, memory: ClimbsMemory, summit: Summit) -> bool:
