@@ -1,0 +1,223 @@
+"""Climbs as a proposer: where they begin, what ends them, and what they say of modes not seen."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import steinbox as sb
+from steinbox.numerics.climb import start_climb
+from steinbox.samplers.adaptive import DEFAULT_PROPOSERS, Climbs, Tuning
+from steinbox.samplers.adaptive.proposers.climbs import (
+    ClimbsMemory,
+    Known,
+    Summit,
+    _choose,
+    _replace_explained,
+    _settle_one,
+)
+from steinbox.samplers.adaptive.weighted_archive import Source, WeightedArchive
+
+MIN_EXCESS = 5.0
+ORIGIN, UNIT = np.zeros(2), np.eye(2)
+NEAR, FAR = sb.Gaussian([0.0, 0.0], std=1.0), sb.Gaussian([20.0, 0.0], std=1.0)
+
+
+def summit_of(gaussian):
+    return Summit(gaussian.mean, float(gaussian.log_prob(gaussian.mean[None])[0]), gaussian.cov)
+
+
+def archive_of(points, log_prob):
+    initial = sb.Gaussian(ORIGIN, std=10.0)
+    source = Source("initial", None, len(points))
+    return WeightedArchive.empty(2).extend(np.asarray(points, dtype=float), np.asarray(log_prob), (source,), initial)
+
+
+def known_of(*summits, points=((0.0, 0.0),), log_prob=(0.0,), density=None):
+    return Known(ClimbsMemory(ORIGIN, np.ones(2), summits=summits), archive_of(points, log_prob), density)
+
+
+# -- what is known -----------------------------------------------------------------------------------------------------
+
+
+def test_a_summit_explains_the_points_of_its_gaussian_however_far_out(rng):
+    points = 30 * rng.standard_normal((50, 2))
+    known = known_of(summit_of(NEAR), points=points, log_prob=NEAR.log_prob(points))
+    excess, is_above, is_below = known.compare(MIN_EXCESS)
+    np.testing.assert_allclose(excess, 0, atol=1e-9)
+    assert not is_above.any()
+    assert not is_below.any()
+
+
+def test_points_on_the_slopes_of_another_mode_are_open(rng):
+    """They are hundreds of nats below its top, and denser than the known one explains."""
+    both = sb.GaussianMixture([NEAR, FAR])
+    points = 30 * rng.standard_normal((200, 2))
+    known = known_of(summit_of(NEAR), points=points, log_prob=both.log_prob(points))
+    _, is_above, is_below = known.compare(MIN_EXCESS)
+    belongs_to_far = FAR.log_prob(points) - NEAR.log_prob(points) > 10 - 0.06 * FAR.log_prob(points)
+    assert belongs_to_far.sum() > 50
+    assert is_above[belongs_to_far].all()
+    assert not is_above[NEAR.log_prob(points) > FAR.log_prob(points)].any()
+    assert not is_below.any()
+
+
+def test_points_far_less_dense_than_the_fit_says_are_neither_open_nor_explained(rng):
+    points = 30 * rng.standard_normal((50, 2))
+    wide = sb.GaussianMixture([sb.Gaussian(ORIGIN, std=20.0)])
+    known = known_of(points=points, log_prob=NEAR.log_prob(points), density=wide)
+    _, is_above, is_below = known.compare(MIN_EXCESS)
+    is_far = np.linalg.norm(points, axis=1) > 10
+    assert not is_above[is_far].any()
+    assert is_below[is_far].all()
+
+
+def test_outside_the_support_nothing_is_open():
+    known = known_of(summit_of(NEAR), points=[[0.0, 0.0], [1.0, 1.0]], log_prob=[0.0, -np.inf])
+    _, is_above, is_below = known.compare(MIN_EXCESS)
+    assert not is_above[1]
+    assert not is_below[1]
+
+
+def test_climbs_begin_at_one_of_the_densest_open_points_and_farther_out(rng):
+    points = np.column_stack([np.arange(1.0, 101), np.zeros(100)])
+    known = known_of(points=points, log_prob=-(points[:, 0] ** 2))
+    starts = _choose(known, np.full(100, 50.0), np.ones(100, dtype=bool), 3, rng)
+    assert starts.shape == (3, 2)
+    assert starts[0, 0] <= 3 < starts[1, 0] <= 20 < starts[2, 0]
+    assert len(_choose(known, np.zeros(100), np.zeros(100, dtype=bool), 3, rng)) == 0
+
+
+# -- where climbs end --------------------------------------------------------------------------------------------------
+
+
+def view_of(archive):
+    return SimpleNamespace(archive=archive, fit=None, tempering=0.5, tuning=Tuning())
+
+
+def climb_to_the_top(gaussian, start):
+    climb = start_climb(np.asarray(start, dtype=float))
+    while not climb.is_done:
+        climb = climb.tell(gaussian.log_prob(climb.ask()))
+    return climb
+
+
+def settle(climb, *summits, num_rounds=1):
+    archive = archive_of([[5.0, 5.0]], [-50.0])
+    memory = ClimbsMemory(ORIGIN, np.ones(2), ascents=(climb,), summits=summits, num_rounds=num_rounds)
+    return _settle_one(view_of(archive), memory, climb)
+
+
+def test_a_climb_to_an_unknown_mode_is_a_find():
+    memory = settle(climb_to_the_top(FAR, [18.0, 3.0]), summit_of(NEAR))
+    assert memory.finds == (True,)
+    assert len(memory.summits) == 2
+    np.testing.assert_allclose(memory.summits[1].covariance, UNIT, atol=1e-3)
+
+
+def test_a_climb_ends_where_it_is_explained():
+    """After its first step, on the slopes of a known summit."""
+    climb = start_climb(np.array([3.0, 3.0]))
+    while climb.num_steps == 0:
+        climb = climb.tell(NEAR.log_prob(climb.ask()))
+    memory = settle(climb, summit_of(NEAR))
+    assert memory.ascents == ()
+    assert memory.finds == (False,)
+    assert len(memory.summits) == 1
+
+
+def test_the_first_climb_goes_to_the_top_and_is_no_find():
+    memory = settle(climb_to_the_top(NEAR, [3.0, 3.0]), num_rounds=0)
+    assert memory.finds == ()
+    assert len(memory.summits) == 1
+
+
+def test_a_mode_without_mass_is_no_find():
+    spike = sb.Gaussian([20.0, 0.0], std=1e-4)
+
+    class Light:
+        def log_prob(self, points):
+            return spike.log_prob(points) - 30
+
+    memory = settle(climb_to_the_top(Light(), [20.001, 0.0]), summit_of(NEAR))
+    assert memory.finds == (False,)
+
+
+def test_a_summit_on_the_way_to_another_is_replaced():
+    way = Summit(np.array([2.0, 0.0]), float(NEAR.log_prob(np.array([[2.0, 0.0]]))[0]), 0.01 * UNIT)
+    memory = ClimbsMemory(ORIGIN, np.ones(2), summits=(way, summit_of(FAR)), num_drawn=1)
+    memory = _replace_explained(memory, summit_of(NEAR), MIN_EXCESS)
+    assert [each.point[0] for each in memory.summits] == [20.0]
+    assert memory.num_drawn == 0
+
+
+# -- the whole ---------------------------------------------------------------------------------------------------------
+
+
+def four_modes(dimension):
+    rng = np.random.default_rng(1)
+    means = 4.0 * rng.standard_normal((4, dimension))
+    components = [sb.Gaussian(mean, std=std) for mean, std in zip(means, [1.0, 0.8, 0.7, 0.6], strict=True)]
+    return sb.GaussianMixture(components, [0.4, 0.3, 0.2, 0.1])
+
+
+def shares_of(result, modes):
+    return modes.responsibilities(result.pool).T @ result.pool_weights
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_modes_of_which_draws_of_the_start_show_the_slopes_are_found(seed):
+    """Four modes in eight dimensions; without climbs two or three of them are missing with these seeds."""
+    modes = four_modes(8)
+    start = sb.Gaussian(np.full(8, 3.0), std=9.0)
+    result = sb.sample(modes.log_prob, start, vectorized=True, num_particles=100, max_evals=8_000, seed=seed)
+    np.testing.assert_allclose(shares_of(result, modes), modes.weights, atol=0.05)
+    assert result.coverage.num_finds > 0
+    assert result.coverage.unseen < 0.05
+
+
+def test_without_climbs_modes_are_missing():
+    modes = four_modes(8)
+    start = sb.Gaussian(np.full(8, 3.0), std=9.0)
+    proposers = tuple(each for each in DEFAULT_PROPOSERS if not isinstance(each, Climbs))
+    method = sb.AdaptiveImportanceSampling(proposers=proposers)
+    result = sb.sample(
+        modes.log_prob, start, vectorized=True, method=method, num_particles=100, max_evals=8_000, seed=0
+    )
+    assert shares_of(result, modes).min() < 0.01
+
+
+def test_a_spike_on_top_of_a_wide_mode_is_found():
+    """No draw comes near it; the first climb does."""
+    both = sb.GaussianMixture([sb.Gaussian(np.zeros(8), std=1.0), sb.Gaussian(np.zeros(8), std=0.01)])
+    start = sb.Gaussian(np.zeros(8), std=3.0)
+    result = sb.sample(both.log_prob, start, vectorized=True, num_particles=100, max_evals=5_000, seed=0)
+    assert abs(result.log_evidence) < 0.1
+
+
+def test_a_narrow_regression_with_unknown_noise_is_arrived_at(rng):
+    """A thousand times narrower than the start, and correlated."""
+    rows = rng.standard_normal((60, 5)) @ (np.eye(5) + 2 * rng.standard_normal((5, 5)))
+    outcome = rows @ rng.standard_normal(5) * 100 + rng.standard_normal(60)
+
+    def log_prob(x):
+        squares = ((outcome - x[:, :-1] @ rows.T) ** 2).sum(axis=1)
+        return -60 * x[:, -1] - 0.5 * squares * np.exp(-2 * np.clip(x[:, -1], -300, None))
+
+    start = sb.Gaussian(np.zeros(6), std=[200.0] * 5 + [3.0])
+    result = sb.sample(log_prob, start, vectorized=True, num_particles=100, max_evals=5_000, seed=0)
+    estimate = np.linalg.lstsq(rows, outcome)[0]
+    scale = np.sqrt(np.diag(np.linalg.inv(rows.T @ rows)))
+    assert (np.abs(result.mean[:-1] - estimate) < scale).all()
+    assert result.warnings == ()
+
+
+def test_a_memory_says_what_it_knows_when_saved():
+    from steinbox.common.serialization import pack, unpack
+
+    memory = replace(settle(climb_to_the_top(FAR, [18.0, 3.0]), summit_of(NEAR)), ascents=(start_climb(ORIGIN),))
+    arrays = {}
+    again = unpack(pack(memory, arrays), arrays)
+    assert again.finds == memory.finds
+    np.testing.assert_array_equal(again.ascents[0].ask(), memory.ascents[0].ask())
