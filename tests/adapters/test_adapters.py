@@ -149,7 +149,8 @@ def test_a_program_is_sampled_like_the_function(c_program, executor):
         executor = threads if executor == "threads" else executor
         result = run(Subprocess([c_program, "faulty"], input="text"), executor=executor)
     assert result.status is sb.Status.FINISHED
-    np.testing.assert_array_equal(result.particles, reference.particles)
+    # log-densities of the program differ in their last digit, and climbs take differences of them
+    np.testing.assert_allclose(result.particles, reference.particles, rtol=1e-9, atol=1e-9)
     assert {name: failure.count for name, failure in result.failures.items()} == {"exception": reference.num_failures}
     assert "SIGABRT" in result.failures["exception"].message
     assert "no convergence" in result.failures["exception"].message
