@@ -80,6 +80,20 @@ def report(rows: Rows) -> Iterator[str]:
     for group in GROUPS:
         for budget in sorted({key[2] for key in rows}):
             yield from summary(rows, group, budget)
+    yield from kinds(rows)
+
+
+def kinds(rows: Rows) -> Iterator[str]:
+    """Of the report, how many problems of a kind are right."""
+    largest = max(key[2] for key in rows)
+    names = [name for name, method, size in rows if method == "default" and size == largest]
+    names = [name for name in names if PROBLEMS[name].group == "report"]
+    yield f"\n| report, {largest:,} evaluations | number | right | the best peer right |\n|---|---|---|---|"
+    for title, word in (("regressions", "regression"), ("several modes", "modes")):
+        some = [name for name in names if any(word in each for each in generate(number(name)).features)]
+        right = sum(mean(rows, name, "default", largest) <= 2 for name in some)
+        peer = sum(min(mean(rows, name, each, largest) for each in PEERS) <= 2 for name in some)
+        yield f"| {title} | {len(some)} | {right} | {peer} |"
 
 
 def details(rows: Rows) -> Iterator[str]:

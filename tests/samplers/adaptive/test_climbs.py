@@ -9,10 +9,9 @@ import pytest
 import steinbox as sb
 from steinbox.numerics.climb import start_climb
 from steinbox.samplers.adaptive import DEFAULT_PROPOSERS, Climbs, Tuning
+from steinbox.samplers.adaptive.known import Known, Summit
 from steinbox.samplers.adaptive.proposers.climbs import (
     ClimbsMemory,
-    Known,
-    Summit,
     _choose,
     _replace_explained,
     _settle_one,
@@ -35,7 +34,7 @@ def archive_of(points, log_prob):
 
 
 def known_of(*summits, points=((0.0, 0.0),), log_prob=(0.0,), density=None):
-    return Known(ClimbsMemory(ORIGIN, np.ones(2), summits=summits), archive_of(points, log_prob), density)
+    return Known(summits, ORIGIN, np.ones(2), archive_of(points, log_prob), density)
 
 
 # -- what is known -----------------------------------------------------------------------------------------------------

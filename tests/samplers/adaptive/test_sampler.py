@@ -569,7 +569,8 @@ def test_what_climbs_evaluate_has_no_weight_and_is_kept():
 @pytest.mark.parametrize("covariance", [np.zeros((3, 3)), np.diag([1.0, 1e-40, 0.0]), np.ones((3, 3))])
 def test_a_summit_that_is_flat_in_a_direction_can_be_drawn_from(covariance):
     """At a wall BFGS may learn that there is no way to go."""
-    from steinbox.samplers.adaptive.proposers.climbs import Summit, _make_regular
+    from steinbox.samplers.adaptive.known import Summit
+    from steinbox.samplers.adaptive.proposers.climbs import _make_regular
 
     summit = Summit(np.zeros(3), 0.0, _make_regular(covariance))
     assert np.isfinite(summit.log_mass)

@@ -81,7 +81,7 @@ class Tuning:
     min_draws_to_compare: float = 0.1
     """Effective sample size per particle of the earlier points that the later ones are compared with."""
     max_unseen: float = 0.05
-    """Expected share of random places that lead to modes not seen, if there are several."""
+    """Expected share of draws of the start that lead to modes not seen, if there are several."""
     max_pareto_shape: float = 0.7
     """Beyond, weights have practically no variance (Vehtari et al., 2024); it matters below 2 draws per particle."""
 

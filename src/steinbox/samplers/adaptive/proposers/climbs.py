@@ -12,13 +12,8 @@ thousands of times narrower than the start. What it evaluates are no draws: it s
 weighted. A mode that misleads, such as the neck of a funnel, offers draws of no weight and costs evaluations, no more.
 
 The first climb arrives. Others search for further modes. They begin at points x that were evaluated anyway and are
-denser than all that is known,
-
-.. math:: \log p(x) - \max\big(\log \hat Z + \log \hat q(x),\; \max_k \log N_k(x)\big) > e
-
-where :math:`\hat q` is the fitted family, once weights are even, and :math:`N_k` the Gaussians at the summits, with
-their heights: an unknown mode shows far from its top in the values of draws that are nearest to it. A climb that comes
-upon what is known ends there. How many draws of the start lead to what is known is a statement about what was not seen
+not as dense as all that is known says (:mod:`steinbox.samplers.adaptive.known`). A climb that comes upon what is known
+ends there. How many draws of the start lead to what is known is a statement about what was not seen
 (:class:`~steinbox.samplers.base.Coverage`).
 """
 
@@ -30,14 +25,14 @@ import numpy as np
 
 from steinbox.common.arrays import Array, Mask
 from steinbox.common.serialization import serializable
-from steinbox.densities.density import Density
 from steinbox.densities.gaussian import Gaussian
 from steinbox.densities.gaussian_mixture import GaussianMixture
 from steinbox.numerics.climb import LENGTHS, Climb, start_climb
 from steinbox.numerics.weights import normalize
+from steinbox.samplers.adaptive.known import Known, Summit, is_small
 from steinbox.samplers.adaptive.proposer import Block, Draws, Offer, Probe, Proposer, View
 from steinbox.samplers.adaptive.state import AdaptiveState
-from steinbox.samplers.adaptive.weighted_archive import Source, WeightedArchive
+from steinbox.samplers.adaptive.weighted_archive import Source
 from steinbox.samplers.base import Coverage
 
 _WIDTHS = (1.0, 2.0, 4.0)  # of a summit's covariance: tails may be heavier than a Gaussian's
@@ -48,31 +43,9 @@ _MAX_MODE_DEFICIT = 10.0  # nats of mass below all that is known: what is lighte
 _MIN_EARNED = 0.11  # of a batch: draws of the summits that earn less, the floor, are no longer offered
 _MAX_CONDITION = 1e13  # of a summit's covariance
 _MIN_VARIANCE = 1e-24  # in units of the start, squared
-_SLACK = 0.05  # of the distance to the top, in nats: far out, what is known is not known better than that
-_SLACK_BELOW = 0.3  # the same where a point is less dense, since proposals err on the wide side
 _CLIMBS_PER_ROUND = 3  # then the summits that were found are known to the next
 _MIN_EVEN_BATCHES = 2  # with even weights, before points are compared with the fit
 _WIDER = 2.0  # factor by which draws from around what was found are farther out
-
-
-@serializable("adaptive-summit")
-@dataclass(frozen=True, eq=False)
-class Summit:
-    """A mode, in units of the start: where, how high, and a covariance."""
-
-    point: Array
-    log_prob: float
-    covariance: Array
-
-    @property
-    def log_mass(self) -> float:
-        """Of the Gaussian of this height, in units of the start (Laplace's approximation)."""
-        return self.log_prob + 0.5 * float(np.linalg.slogdet(2 * np.pi * self.covariance)[1])
-
-    def log_density(self, points: Array) -> Array:
-        """Of the Gaussian of this height, at points (n, d)."""
-        offsets = (points - self.point).T
-        return np.asarray(self.log_prob - 0.5 * (offsets * np.linalg.solve(self.covariance, offsets)).sum(axis=0))
 
 
 @serializable("adaptive-climbs")
@@ -102,51 +75,9 @@ class ClimbsMemory:
     is_over: bool = False
 
 
-@dataclass(frozen=True, eq=False)
-class Known:
-    """All that is known: the Gaussians at the summits and, once weights are even, the fitted family."""
-
-    memory: ClimbsMemory
-    archive: WeightedArchive
-    density: Density | None
-
-    @classmethod
-    def of(cls, memory: ClimbsMemory, state: View | AdaptiveState) -> Known:
-        """What is known in a state."""
-        is_even = state.fit is not None and state.tempering == 1
-        return cls(memory, state.archive, state.fit.fitted.density if is_even and state.fit is not None else None)
-
-    @property
-    def highest(self) -> float:
-        """The highest log-density so far."""
-        return max([float(self.archive.log_prob.max()), *(summit.log_prob for summit in self.memory.summits)])
-
-    def excess(self, points: Array, log_prob: Array) -> Array:
-        """Nats by which points are denser than what is known; −inf outside the support."""
-        z = (points - self.memory.center) / self.memory.scale
-        known = [np.full(len(points), -np.inf), *(summit.log_density(z) for summit in self.memory.summits)]
-        if self.density is not None:
-            known.append(self.archive.log_evidence + self.density.log_prob(points))
-        with np.errstate(invalid="ignore"):
-            excess = log_prob - np.max(known, axis=0)
-        return np.where(np.isfinite(log_prob), excess, -np.inf)
-
-    def explains(self, point: Array, log_prob: float, min_excess: float) -> bool:
-        """Whether a point (d,) is as dense as it should be."""
-        excess = float(self.excess(point[None], np.array([log_prob]))[0])
-        return bool(abs(excess) < min_excess + _SLACK * max(self.highest - log_prob, 0.0))
-
-    def compare(self, min_excess: float) -> tuple[Array, Mask, Mask]:
-        """The excess of all points of the archive, whether it is much, and whether they are far less dense.
-
-        Of a point that is far less dense nothing can be said: it may be on the slopes of a mode that is not known.
-        """
-        log_prob = self.archive.log_prob
-        excess, inside = self.excess(self.archive.points, log_prob), np.isfinite(log_prob)
-        distance = np.where(inside, self.highest - log_prob, 0.0)
-        is_above = excess > min_excess + _SLACK * distance
-        is_below = excess < -(min_excess + _SLACK_BELOW * distance)
-        return excess, is_above & inside, is_below & inside
+def _known(memory: ClimbsMemory, state: View | AdaptiveState) -> Known:
+    density = None if state.fit is None or state.tempering < 1 else state.fit.fitted.density
+    return Known(memory.summits, memory.center, memory.scale, state.archive, density)
 
 
 def find_coverage(state: AdaptiveState, min_excess: float) -> Coverage | None:
@@ -156,7 +87,7 @@ def find_coverage(state: AdaptiveState, min_excess: float) -> Coverage | None:
         return None
     last = max((k for k, is_find in enumerate(memory.finds) if is_find), default=-1)
     counts = len(memory.finds), sum(memory.finds), len(memory.finds) - 1 - last
-    known = Known.of(memory, state)
+    known = _known(memory, state)
     if known.density is None:
         return Coverage(*counts)
     _, is_above, is_below = known.compare(min_excess)
@@ -283,7 +214,7 @@ def _begin(view: View, memory: ClimbsMemory, rng: np.random.Generator) -> Climbs
     """The next round, as many climbs as there is room for; it is stale until it finds something."""
     usual = float(np.mean(memory.costs)) if memory.costs else _evals_to_quadratic_top(view.archive.dimension)
     number = min(_CLIMBS_PER_ROUND, int(_room(view, memory) / max(usual, 1.0)))
-    known = Known.of(memory, view)
+    known = _known(memory, view)
     excess, is_above, is_below = known.compare(view.tuning.min_excess)
     if view.tempering < 1:  # other draws show what weights have found
         is_above, is_below = is_above & view.archive.is_initial, is_below & view.archive.is_initial
@@ -340,7 +271,7 @@ def _settle(view: View, memory: ClimbsMemory) -> ClimbsMemory:
 def _settle_one(view: View, memory: ClimbsMemory, climb: Climb) -> ClimbsMemory:
     point = memory.center + memory.scale * climb.point
     is_first = memory.num_rounds == 0
-    is_known = not is_first and Known.of(memory, view).explains(point, climb.value, view.tuning.min_excess)
+    is_known = not is_first and _known(memory, view).explains(point, climb.value, view.tuning.min_excess)
     if not (is_known or climb.is_done):
         return memory
     is_find = False
@@ -360,8 +291,9 @@ def _settle_one(view: View, memory: ClimbsMemory, climb: Climb) -> ClimbsMemory:
 def _replace_explained(memory: ClimbsMemory, summit: Summit, min_excess: float) -> ClimbsMemory:
     """Without summits that another explains: climbs that ended on the way to it."""
     is_kept = [
-        abs(float(summit.log_density(each.point[None])[0]) - each.log_prob)
-        > min_excess + _SLACK * max(summit.log_prob - each.log_prob, 0.0)
+        not is_small(
+            each.log_prob - float(summit.log_density(each.point[None])[0]), summit.log_prob - each.log_prob, min_excess
+        )
         for each in memory.summits
     ]
     kept = tuple(each for each, keep in zip(memory.summits, is_kept, strict=True) if keep)
