@@ -65,9 +65,9 @@ class AdaptiveImportanceSampling(Method[AdaptiveState]):
     mixtures fitted to the tempered weights and, while :math:`a < 1`, a Gaussian from a quadratic fitted to all
     log-densities share a batch by what their draws have earned. Climbs by values alone, from the best point and from
     points that nothing known explains, find modes however far away, and offer Gaussians there; they have up to half of
-    the budget, and say in ``result.coverage`` what they know of modes that were not seen. At the end :func:`~steinbox.select` chooses
-    the particles. If the points are worth few independent draws but a surrogate predicts their log-densities well, the
-    last batch is chosen from many points that it weights.
+    the budget, and say in ``result.coverage`` what they know of modes that were not seen. At the end
+    :func:`~steinbox.select` chooses the particles. If the points are worth few independent draws but a surrogate
+    predicts their log-densities well, the last batch is chosen from many points that it weights.
 
     ``result.trace`` has one entry per batch: whose draws it was made of (``proposers``), and after it the power a
     (``tempering``), the effective sample size of the untempered weights (``effective_sample_size``), the number of
