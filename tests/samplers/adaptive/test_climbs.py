@@ -12,7 +12,8 @@ from steinbox.samplers.adaptive import DEFAULT_PROPOSERS, Climbs, Tuning
 from steinbox.samplers.adaptive.known import Known, Summit
 from steinbox.samplers.adaptive.proposers.climbs import (
     ClimbsMemory,
-    _choose,
+    _choose_denser,
+    _choose_maxima,
     _replace_explained,
     _settle_one,
 )
@@ -79,20 +80,59 @@ def test_outside_the_support_nothing_is_open():
     assert not is_below[1]
 
 
-def test_climbs_begin_at_one_of_the_densest_open_points_and_farther_out(rng):
-    points = np.column_stack([np.arange(1.0, 101), np.zeros(100)])
-    known = known_of(points=points, log_prob=-(points[:, 0] ** 2))
-    starts = _choose(known, np.full(100, 50.0), np.ones(100, dtype=bool), 3, rng)
-    assert starts.shape == (3, 2)
-    assert starts[0, 0] <= 3 < starts[1, 0] <= 20 < starts[2, 0]
-    assert len(_choose(known, np.zeros(100), np.zeros(100, dtype=bool), 3, rng)) == 0
+def view_of(archive, tempering=0.5):
+    return SimpleNamespace(archive=archive, fit=None, tempering=tempering, tuning=Tuning())
+
+
+def memory_of(*summits, **more):
+    return ClimbsMemory(ORIGIN, np.ones(2), np.empty((0, 2)), summits=summits, **more)
+
+
+def scattered_over_three_modes(rng):
+    """Draws far outside three modes, of which the last is the widest."""
+    modes = sb.GaussianMixture([NEAR, FAR, sb.Gaussian([0.0, 30.0], std=2.0)])
+    points = 30 * rng.standard_normal((600, 2))
+    return modes, archive_of(points, modes.log_prob(points))
+
+
+def test_climbs_begin_at_maxima_of_the_topograph_one_or_more_for_every_mode(rng):
+    modes, archive = scattered_over_three_modes(rng)
+    starts = _choose_maxima(view_of(archive), memory_of(), 12)
+    assert set(modes.responsibilities(starts).argmax(axis=1)) == {0, 1, 2}
+    assert (np.diff(modes.log_prob(starts)) <= 0).all()
+
+
+def test_no_climb_begins_twice_or_beside_another_or_at_what_is_known(rng):
+    modes, archive = scattered_over_three_modes(rng)
+    starts = _choose_maxima(view_of(archive), memory_of(), 12)
+    memory = replace(memory_of(), starts=starts[:2])
+    assert not (_choose_maxima(view_of(archive), memory, 12)[:, None] == starts[None, :2]).all(axis=2).any()
+    top = archive_of([[0.0, 0.0], [0.1, 0.0], [0.0, 0.1]], NEAR.log_prob(np.array([[0, 0], [0.1, 0], [0, 0.1]])))
+    assert len(_choose_maxima(view_of(top), memory_of(), 3)) == 1
+    assert len(_choose_maxima(view_of(top), memory_of(summit_of(NEAR)), 3)) == 0
+
+
+def test_a_climb_may_begin_at_a_point_that_is_denser_than_all_that_is_known(rng):
+    points = rng.standard_normal((50, 2))
+    points[7] = [4.0, 0.0]
+    log_prob = NEAR.log_prob(points)
+    log_prob[7] += 7
+    archive, wide = archive_of(points, log_prob), sb.GaussianMixture([sb.Gaussian(ORIGIN, std=1.5)])
+    view = SimpleNamespace(
+        archive=archive,
+        fit=SimpleNamespace(fitted=SimpleNamespace(density=wide)),
+        tempering=1.0,
+        tuning=Tuning(min_excess=2.0),
+    )
+    np.testing.assert_array_equal(_choose_denser(view, memory_of(summit_of(NEAR)), 1, rng), points[7:8])
+    assert len(_choose_denser(replace_tempering(view, 0.5), memory_of(), 1, rng)) == 0
+
+
+def replace_tempering(view, tempering):
+    return SimpleNamespace(**{**vars(view), "tempering": tempering})
 
 
 # -- where climbs end --------------------------------------------------------------------------------------------------
-
-
-def view_of(archive):
-    return SimpleNamespace(archive=archive, fit=None, tempering=0.5, tuning=Tuning())
 
 
 def climb_to_the_top(gaussian, start):
@@ -104,7 +144,7 @@ def climb_to_the_top(gaussian, start):
 
 def settle(climb, *summits, num_rounds=1):
     archive = archive_of([[5.0, 5.0]], [-50.0])
-    memory = ClimbsMemory(ORIGIN, np.ones(2), ascents=(climb,), summits=summits, num_rounds=num_rounds)
+    memory = memory_of(*summits, ascents=(climb,), num_rounds=num_rounds)
     return _settle_one(view_of(archive), memory, climb)
 
 
@@ -115,15 +155,26 @@ def test_a_climb_to_an_unknown_mode_is_a_find():
     np.testing.assert_allclose(memory.summits[1].covariance, UNIT, atol=1e-3)
 
 
-def test_a_climb_ends_where_it_is_explained():
-    """After its first step, on the slopes of a known summit."""
-    climb = start_climb(np.array([3.0, 3.0]))
-    while climb.num_steps == 0:
-        climb = climb.tell(NEAR.log_prob(climb.ask()))
-    memory = settle(climb, summit_of(NEAR))
+def climb_until(gaussian, start, log_prob):
+    climb = start_climb(np.asarray(start, dtype=float))
+    while climb.num_steps == 0 or climb.value < log_prob:
+        climb = climb.tell(gaussian.log_prob(climb.ask()))
+    return climb
+
+
+def test_a_climb_ends_among_the_draws_of_a_known_summit():
+    memory = settle(climb_until(NEAR, [3.0, 3.0], -4.0), summit_of(NEAR))
     assert memory.ascents == ()
     assert memory.finds == (False,)
     assert len(memory.summits) == 1
+
+
+def test_a_climb_goes_on_far_out_even_if_what_is_known_explains_it():
+    """Two modes may be as dense as each other there."""
+    climb = climb_until(NEAR, [300.0, 300.0], -np.inf)
+    assert climb.value < -10
+    memory = settle(climb, summit_of(NEAR))
+    assert memory.ascents == (climb,)
 
 
 def test_the_first_climb_goes_to_the_top_and_is_no_find():
@@ -145,7 +196,7 @@ def test_a_mode_without_mass_is_no_find():
 
 def test_a_summit_on_the_way_to_another_is_replaced():
     way = Summit(np.array([2.0, 0.0]), float(NEAR.log_prob(np.array([[2.0, 0.0]]))[0]), 0.01 * UNIT)
-    memory = ClimbsMemory(ORIGIN, np.ones(2), summits=(way, summit_of(FAR)), num_drawn=1)
+    memory = memory_of(way, summit_of(FAR), num_drawn=1)
     memory = _replace_explained(memory, summit_of(NEAR), MIN_EXCESS)
     assert [each.point[0] for each in memory.summits] == [20.0]
     assert memory.num_drawn == 0

@@ -17,9 +17,12 @@ import numpy as np
 from steinbox.common.arrays import Array, Mask
 from steinbox.common.serialization import serializable
 from steinbox.densities.density import Density
+from steinbox.numerics.weights import normalize
 from steinbox.samplers.adaptive.weighted_archive import WeightedArchive
 
 _SLACK = 0.05  # of the distance to the top, in nats: far out, what is known is not known better than that
+_RARE = 0.05  # share of the weight on less dense points: a climb goes on from there
+_DEVIATIONS = 2.0  # the same for a Gaussian: standard deviations of its log-density below the mean, d / 2 below the top
 _SLACK_BELOW = 0.3  # the same where a point is less dense, since proposals err on the wide side
 
 
@@ -74,9 +77,29 @@ class Known:
         return np.where(np.isfinite(log_prob), excess, -np.inf)
 
     def explains(self, point: Array, log_prob: float, min_excess: float) -> bool:
-        """Whether a point (d,) is as dense as it should be."""
+        """Whether a point (d,) is where draws of what is known are, and as dense as it should be.
+
+        Farther out, two modes may be as dense as each other, and a climb that ended there would not tell them apart.
+        """
         excess = float(self.excess(point[None], np.array([log_prob]))[0])
-        return is_small(excess, self.highest - log_prob, min_excess)
+        return log_prob > self._typical_level(point) and is_small(excess, self.highest - log_prob, min_excess)
+
+    def _typical_level(self, point: Array) -> float:
+        """The log-density that few draws of what is densest at this point (d,) are below."""
+        z = (point[None] - self.center) / self.scale
+        best = max(self.summits, key=lambda each: float(each.log_density(z)[0]), default=None)
+        at_summit = -np.inf if best is None else float(best.log_density(z)[0])
+        at_fit = -np.inf
+        if self.density is not None:
+            at_fit = self.archive.log_evidence + float(self.density.log_prob(point[None])[0])
+        if best is None or at_fit > at_summit:
+            weights = normalize(self.archive.log_weights)
+            inside = weights > 0
+            return float(
+                np.quantile(self.archive.log_prob[inside], _RARE, weights=weights[inside], method="inverted_cdf")
+            )
+        half = 0.5 * len(point)
+        return best.log_prob - half - _DEVIATIONS * float(np.sqrt(half))
 
     def compare(self, min_excess: float) -> tuple[Array, Mask, Mask]:
         """The excess of all points of the archive, whether it is much, and whether they are far less dense.

@@ -23,11 +23,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from steinbox.common.arrays import Array, Mask
+from steinbox.common.arrays import Array
 from steinbox.common.serialization import serializable
 from steinbox.densities.gaussian import Gaussian
 from steinbox.densities.gaussian_mixture import GaussianMixture
 from steinbox.numerics.climb import LENGTHS, Climb, start_climb
+from steinbox.numerics.topography import graph_maxima
 from steinbox.numerics.weights import normalize
 from steinbox.samplers.adaptive.known import Known, Summit, is_small
 from steinbox.samplers.adaptive.proposer import Block, Draws, Offer, Probe, Proposer, View
@@ -45,6 +46,9 @@ _MAX_CONDITION = 1e13  # of a summit's covariance
 _MIN_VARIANCE = 1e-24  # in units of the start, squared
 _CLIMBS_PER_ROUND = 3  # then the summits that were found are known to the next
 _MIN_EVEN_BATCHES = 2  # with even weights, before points are compared with the fit
+_MORE_NEIGHBORS = 2  # than dimensions: points of the topograph that a maximum must be higher than
+SCAN = "scan"  # the proposer of draws that look for places to climb from
+SCATTERED = ("initial", SCAN)  # whose draws are not led by what was found
 _WIDER = 2.0  # factor by which draws from around what was found are farther out
 
 
@@ -61,6 +65,7 @@ class ClimbsMemory:
 
     center: Array
     scale: Array
+    starts: Array
     ascents: tuple[Climb, ...] = ()
     summits: tuple[Summit, ...] = ()
     finds: tuple[bool, ...] = ()
@@ -129,7 +134,7 @@ class Climbs(Proposer):
             return None, replace(memory, is_over=True)
         around = GaussianMixture([_around(view)])
         draws = np.concatenate([view.initial.sample(size, rng), around.quasi_random(size, rng)])
-        block = Block(draws, (Source(self.name, None, size), Source(self.name, around, size)))
+        block = Block(draws, (Source(SCAN, None, size), Source(SCAN, around, size)))
         return block, replace(memory, num_evals=memory.num_evals + 2 * size, needs_scan=False)
 
     def learn(self, memory: ClimbsMemory, log_prob: Array) -> ClimbsMemory:
@@ -205,7 +210,7 @@ def _fit_into(view: View, memory: ClimbsMemory) -> ClimbsMemory:
 def _arrive(view: View, rng: np.random.Generator) -> ClimbsMemory:
     """The first climb, from the best point: if weights have shown the way, there may be a spike on top."""
     draws = view.initial.sample(1000, rng)
-    memory = ClimbsMemory(draws.mean(axis=0), draws.std(axis=0))
+    memory = ClimbsMemory(draws.mean(axis=0), draws.std(axis=0), draws[:0])
     best = view.archive.points[int(np.argmax(view.archive.log_prob))]
     return _add(view, memory, best[None])
 
@@ -214,39 +219,48 @@ def _begin(view: View, memory: ClimbsMemory, rng: np.random.Generator) -> Climbs
     """The next round, as many climbs as there is room for; it is stale until it finds something."""
     usual = float(np.mean(memory.costs)) if memory.costs else _evals_to_quadratic_top(view.archive.dimension)
     number = min(_CLIMBS_PER_ROUND, int(_room(view, memory) / max(usual, 1.0)))
-    known = _known(memory, view)
-    excess, is_above, is_below = known.compare(view.tuning.min_excess)
-    if view.tempering < 1:  # other draws show what weights have found
-        is_above, is_below = is_above & view.archive.is_initial, is_below & view.archive.is_initial
-    num_above = number if not is_below.any() else max(number - 1, 1)
-    starts = [_choose(known, excess, is_above, num_above, rng)]
-    starts.append(_choose(known, excess, is_below, min(number - len(starts[0]), 1), rng))
-    is_even = view.tempering == 1
-    memory = replace(memory, num_rounds=memory.num_rounds + 1, is_stale=True, needs_scan=is_even)
-    return _add(view, memory, np.concatenate(starts))
+    denser = _choose_denser(view, memory, min(number, 1), rng)
+    maxima = _choose_maxima(view, memory, number - len(denser))
+    needs_scan = view.tempering == 1 and len(maxima) == 0
+    memory = replace(memory, num_rounds=memory.num_rounds + 1, is_stale=True, needs_scan=needs_scan)
+    return _add(view, memory, np.concatenate([denser, maxima]))
 
 
 def _add(view: View, memory: ClimbsMemory, points: Array) -> ClimbsMemory:
     most = int(view.tuning.arrival_fraction * view.max_evals / 4)
     starts = (points - memory.center) / memory.scale
-    return replace(memory, ascents=(*memory.ascents, *(start_climb(start, most) for start in starts)))
+    ascents = (*memory.ascents, *(start_climb(start, most) for start in starts))
+    return replace(memory, ascents=ascents, starts=np.concatenate([memory.starts, starts]))
 
 
-def _choose(known: Known, excess: Array, is_open: Mask, number: int, rng: np.random.Generator) -> Array:
-    """One of the densest of the open points, and others farther out.
+def _choose_maxima(view: View, memory: ClimbsMemory, number: int) -> Array:
+    """The highest maxima of the topograph of scattered draws, but for those that are known or were climbed from."""
+    archive, known = view.archive, _known(memory, view)
+    rows = np.flatnonzero(archive.is_from(SCATTERED) & np.isfinite(archive.log_prob))
+    points = (archive.points[rows] - memory.center) / memory.scale
+    maxima, neighbors = graph_maxima(points, archive.log_prob[rows], archive.dimension + _MORE_NEIGHBORS)
+    tried = {tuple(start) for start in memory.starts}
+    is_tried = np.array([tuple(point) in tried for point in points], dtype=bool)
+    chosen: list[int] = []
+    for row in rows[maxima[~(is_tried[maxima] | is_tried[neighbors].any(axis=1))]]:
+        if len(chosen) >= number:
+            break
+        if not known.explains(archive.points[row], float(archive.log_prob[row]), view.tuning.min_excess):
+            chosen.append(row)
+    return np.asarray(archive.points[chosen])
 
-    Among points about as dense as each other, one is the more likely to be chosen the larger a part of its distance to
-    the top, in nats, is explained by nothing.
-    """
-    archive, rows = known.archive, np.flatnonzero(is_open)
-    if number < 1 or len(rows) == 0:
-        return archive.points[:0]
-    rows = rows[np.argsort(-archive.log_prob[rows], kind="stable")]
-    parts = 1 / (1 + (known.highest - archive.log_prob[rows] + 1) / np.abs(excess[rows]))
-    ends = np.geomspace(1, len(rows) + 1, number + 1)[1:-1].astype(int) - 1
-    strata = [each for each in np.split(np.arange(len(rows)), ends) if len(each)]
-    chosen = [rng.choice(each, p=parts[each] / parts[each].sum()) for each in strata]
-    return np.asarray(archive.points[rows[chosen]])
+
+def _choose_denser(view: View, memory: ClimbsMemory, number: int, rng: np.random.Generator) -> Array:
+    """One of the points that are much denser than what is known, the more likely the denser, if weights are even."""
+    if view.tempering < 1 or number < 1:
+        return view.archive.points[:0]
+    _, is_above, _ = _known(memory, view).compare(view.tuning.min_excess)
+    rows = np.flatnonzero(is_above)
+    if len(rows) == 0:
+        return view.archive.points[:0]
+    rows = rows[np.argsort(-view.archive.log_prob[rows], kind="stable")]
+    chances = 1 / np.arange(1.0, len(rows) + 1)
+    return np.asarray(view.archive.points[rng.choice(rows, size=1, p=chances / chances.sum())])
 
 
 def _around(view: View) -> Gaussian:
