@@ -103,7 +103,7 @@ def test_climbs_begin_at_maxima_of_the_topograph_one_or_more_for_every_mode(rng)
 
 
 def test_no_climb_begins_twice_or_beside_another_or_at_what_is_known(rng):
-    modes, archive = scattered_over_three_modes(rng)
+    _, archive = scattered_over_three_modes(rng)
     starts = _choose_maxima(view_of(archive), memory_of(), 12)
     memory = replace(memory_of(), starts=starts[:2])
     assert not (_choose_maxima(view_of(archive), memory, 12)[:, None] == starts[None, :2]).all(axis=2).any()
@@ -113,7 +113,7 @@ def test_no_climb_begins_twice_or_beside_another_or_at_what_is_known(rng):
 
 
 def test_a_climb_may_begin_at_a_point_that_is_denser_than_all_that_is_known(rng):
-    points = rng.standard_normal((50, 2))
+    points = 10 * rng.standard_normal((2000, 2))
     points[7] = [4.0, 0.0]
     log_prob = NEAR.log_prob(points)
     log_prob[7] += 7
