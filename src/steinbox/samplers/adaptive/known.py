@@ -11,6 +11,7 @@ An unknown mode shows far from its top, in the excess of draws that are nearest 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -26,9 +27,9 @@ _DEVIATIONS = 2.0  # the same for a Gaussian: standard deviations of its log-den
 _SLACK_BELOW = 0.3  # the same where a point is less dense, since proposals err on the wide side
 
 
-def is_small(excess: float, distance: float, min_excess: float) -> bool:
-    """Whether a point at this distance from the top, in nats, is as dense as predicted."""
-    return bool(abs(excess) < min_excess + _SLACK * max(distance, 0.0))
+def is_small(excess: Array, distance: Array, min_excess: float) -> Mask:
+    """Of points at these distances from the top, in nats, whether they are as dense as predicted."""
+    return np.asarray(np.abs(excess) < min_excess + _SLACK * np.maximum(distance, 0.0))
 
 
 @serializable("adaptive-summit")
@@ -68,38 +69,42 @@ class Known:
 
     def excess(self, points: Array, log_prob: Array) -> Array:
         """Nats by which points are denser than what is known; −inf outside the support."""
+        with np.errstate(invalid="ignore"):
+            excess = log_prob - self._predict(points).max(axis=0)
+        return np.where(np.isfinite(log_prob), excess, -np.inf)
+
+    def agrees(self, points: Array, log_prob: Array, min_excess: float) -> Mask:
+        """Of every point, whether it is as dense as it should be."""
+        return is_small(self.excess(points, log_prob), self.highest - log_prob, min_excess)
+
+    def explains(self, points: Array, log_prob: Array, min_excess: float) -> Mask:
+        """Of every point, whether it is also where draws of what is known are.
+
+        Farther out, two modes may be as dense as each other.
+        """
+        is_typical = log_prob > self._typical_levels[self._predict(points).argmax(axis=0)]
+        return np.asarray(is_typical & self.agrees(points, log_prob, min_excess))
+
+    def _predict(self, points: Array) -> Array:
+        """The log-densities that each summit, and the fit, predict (number of them, n); the first predicts nothing."""
         z = (points - self.center) / self.scale
         known = [np.full(len(points), -np.inf), *(summit.log_density(z) for summit in self.summits)]
         if self.density is not None:
             known.append(self.archive.log_evidence + self.density.log_prob(points))
-        with np.errstate(invalid="ignore"):
-            excess = log_prob - np.max(known, axis=0)
-        return np.where(np.isfinite(log_prob), excess, -np.inf)
+        return np.stack(known)
 
-    def explains(self, point: Array, log_prob: float, min_excess: float) -> bool:
-        """Whether a point (d,) is where draws of what is known are, and as dense as it should be.
-
-        Farther out, two modes may be as dense as each other, and a climb that ended there would not tell them apart.
-        """
-        excess = float(self.excess(point[None], np.array([log_prob]))[0])
-        return log_prob > self._typical_level(point) and is_small(excess, self.highest - log_prob, min_excess)
-
-    def _typical_level(self, point: Array) -> float:
-        """The log-density that few draws of what is densest at this point (d,) are below."""
-        z = (point[None] - self.center) / self.scale
-        best = max(self.summits, key=lambda each: float(each.log_density(z)[0]), default=None)
-        at_summit = -np.inf if best is None else float(best.log_density(z)[0])
-        at_fit = -np.inf
+    @cached_property
+    def _typical_levels(self) -> Array:
+        """For each of them, the log-density that few of its draws are below."""
+        half = 0.5 * len(self.center)
+        depth = half + _DEVIATIONS * np.sqrt(half)
+        levels = [np.inf, *(summit.log_prob - depth for summit in self.summits)]
         if self.density is not None:
-            at_fit = self.archive.log_evidence + float(self.density.log_prob(point[None])[0])
-        if best is None or at_fit > at_summit:
             weights = normalize(self.archive.log_weights)
             inside = weights > 0
-            return float(
-                np.quantile(self.archive.log_prob[inside], _RARE, weights=weights[inside], method="inverted_cdf")
-            )
-        half = 0.5 * len(point)
-        return best.log_prob - half - _DEVIATIONS * float(np.sqrt(half))
+            log_prob = self.archive.log_prob[inside]
+            levels.append(np.quantile(log_prob, _RARE, weights=weights[inside], method="inverted_cdf"))
+        return np.array(levels)
 
     def compare(self, min_excess: float) -> tuple[Array, Mask, Mask]:
         """The excess of all points of the archive, whether it is much, and whether they are far less dense.

@@ -56,8 +56,8 @@ class Tuning:
     """Of the budget: if there are several modes."""
     min_excess: float = 5.0
     """Nats by which a point is denser than all that is known to begin a climb: a factor of 150."""
-    scan_fraction: float = 0.04
-    """Of the budget: draws of the start, and from around what was found, when there is no place to climb from."""
+    scan_fraction: float = 0.08
+    """Of the budget: draws of the start before the search for further modes, and when there is no place to begin."""
 
     # -- refinement by a surrogate
     max_draws_to_refine: float = 10.0

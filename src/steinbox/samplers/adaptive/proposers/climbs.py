@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from steinbox.common.arrays import Array
+from steinbox.common.arrays import Array, IntegerArray
 from steinbox.common.serialization import serializable
 from steinbox.densities.gaussian import Gaussian
 from steinbox.densities.gaussian_mixture import GaussianMixture
@@ -44,12 +44,30 @@ _MAX_MODE_DEFICIT = 10.0  # nats of mass below all that is known: what is lighte
 _MIN_EARNED = 0.11  # of a batch: draws of the summits that earn less, the floor, are no longer offered
 _MAX_CONDITION = 1e13  # of a summit's covariance
 _MIN_VARIANCE = 1e-24  # in units of the start, squared
-_CLIMBS_PER_ROUND = 3  # then the summits that were found are known to the next
+_MIN_CLIMBS_PER_ROUND = 3  # then the summits that were found are known to the next
+_STEPS_EXPLAINED = 3  # in a row, after which a climb is where what is known is: at a single one, two modes may agree
+_ROUND_SHARE = 0.25  # of a batch: evaluations of a round of climbs, if these are cheap
 _MIN_EVEN_BATCHES = 2  # with even weights, before points are compared with the fit
+_MAX_POINTS_IN_TOPOGRAPH = 4000  # the last ones: more take too long
+_MIN_EXCESS_OF_MAXIMUM = 2.0  # nats by which a maximum is denser than what is known
 _MORE_NEIGHBORS = 2  # than dimensions: points of the topograph that a maximum must be higher than
-SCAN = "scan"  # the proposer of draws that look for places to climb from
-SCATTERED = ("initial", SCAN)  # whose draws are not led by what was found
-_WIDER = 2.0  # factor by which draws from around what was found are farther out
+
+
+@serializable("adaptive-ascent")
+@dataclass(frozen=True, eq=False)
+class Ascent:
+    """A climb under way, and how many of its last steps what is known has explained."""
+
+    climb: Climb
+    num_steps: int = 0
+    num_explained: int = 0
+
+    def check(self, is_explained: bool) -> Ascent:
+        """Count a step, if there is a new one."""
+        if self.climb.num_steps == self.num_steps:
+            return self
+        number = self.num_explained + 1 if is_explained else 0
+        return replace(self, num_steps=self.climb.num_steps, num_explained=number)
 
 
 @serializable("adaptive-climbs")
@@ -66,7 +84,7 @@ class ClimbsMemory:
     center: Array
     scale: Array
     starts: Array
-    ascents: tuple[Climb, ...] = ()
+    ascents: tuple[Ascent, ...] = ()
     summits: tuple[Summit, ...] = ()
     finds: tuple[bool, ...] = ()
     costs: tuple[int, ...] = ()
@@ -113,12 +131,13 @@ class Climbs(Proposer):
             return None, memory
         memory = _settle(view, _arrive(view, rng) if memory is None else memory)
         if _is_due(view, memory):
-            memory = memory if memory.needs_scan else _begin(view, memory, rng)
-            if not memory.ascents and view.tempering == 1 and memory.num_drawn == len(memory.summits):
+            if not memory.needs_scan:
+                memory = _begin(view, memory)
+            if memory.needs_scan and not memory.ascents:
                 return self._scan(view, memory, rng)
         memory = _fit_into(view, memory) if memory.ascents else memory
         if memory.ascents:
-            points = np.concatenate([each.ask() for each in memory.ascents])
+            points = np.concatenate([each.climb.ask() for each in memory.ascents])
             return Probe(memory.center + memory.scale * points), memory
         is_new, has_earned = memory.num_drawn < len(memory.summits), view.shares.get(self.name, 1.0) > _MIN_EARNED
         if memory.summits and (is_new or (view.tempering < 1 and has_earned)):
@@ -128,20 +147,20 @@ class Climbs(Proposer):
         return None, memory
 
     def _scan(self, view: View, memory: ClimbsMemory, rng: np.random.Generator) -> tuple[Offer, ClimbsMemory]:
-        """Draws of the start and from around what was found, to look for places to climb from; if there is room."""
-        size = int(view.tuning.scan_fraction * view.max_evals) // 2
-        if size < 1 or 2 * size > _room(view, memory):
+        """More draws of the start, to look for places to climb from; if there is no room, the search is over."""
+        size = int(view.tuning.scan_fraction * view.max_evals)
+        if not 0 < size <= _room(view, memory):
             return None, replace(memory, is_over=True)
-        around = GaussianMixture([_around(view)])
-        draws = np.concatenate([view.initial.sample(size, rng), around.quasi_random(size, rng)])
-        block = Block(draws, (Source(SCAN, None, size), Source(SCAN, around, size)))
-        return block, replace(memory, num_evals=memory.num_evals + 2 * size, needs_scan=False)
+        block = Block(view.initial.sample(size, rng), (Source(self.name, None, size),))
+        return block, replace(memory, num_evals=memory.num_evals + size, needs_scan=False)
 
     def learn(self, memory: ClimbsMemory, log_prob: Array) -> ClimbsMemory:
         """Give the climbs the values they asked for."""
-        counts = [len(each.ask()) for each in memory.ascents]
+        counts = [len(each.climb.ask()) for each in memory.ascents]
         parts = np.split(log_prob, np.cumsum(counts)[:-1])
-        ascents = tuple(climb.tell(part) for climb, part in zip(memory.ascents, parts, strict=True))
+        ascents = tuple(
+            replace(each, climb=each.climb.tell(part)) for each, part in zip(memory.ascents, parts, strict=True)
+        )
         return replace(memory, ascents=ascents, num_evals=memory.num_evals + len(log_prob))
 
     def is_done(self, view: View, memory: ClimbsMemory | None) -> bool:
@@ -197,9 +216,9 @@ def _room(view: View, memory: ClimbsMemory) -> int:
 
 def _fit_into(view: View, memory: ClimbsMemory) -> ClimbsMemory:
     """Without the last climbs, if there is no room for all; where they are is a summit of sorts."""
-    counts = np.cumsum([len(each.ask()) for each in memory.ascents])
+    counts = np.cumsum([len(each.climb.ask()) for each in memory.ascents])
     number = int((counts <= _room(view, memory)).sum())
-    ended = tuple(each.stop() for each in memory.ascents[number:])
+    ended = tuple(replace(each, climb=each.climb.stop()) for each in memory.ascents[number:])
     settled = _settle(view, replace(memory, ascents=ended))
     return replace(settled, ascents=memory.ascents[:number], finds=memory.finds)
 
@@ -210,65 +229,58 @@ def _fit_into(view: View, memory: ClimbsMemory) -> ClimbsMemory:
 def _arrive(view: View, rng: np.random.Generator) -> ClimbsMemory:
     """The first climb, from the best point: if weights have shown the way, there may be a spike on top."""
     draws = view.initial.sample(1000, rng)
-    memory = ClimbsMemory(draws.mean(axis=0), draws.std(axis=0), draws[:0])
+    memory = ClimbsMemory(draws.mean(axis=0), draws.std(axis=0), draws[:0], needs_scan=True)
     best = view.archive.points[int(np.argmax(view.archive.log_prob))]
     return _add(view, memory, best[None])
 
 
-def _begin(view: View, memory: ClimbsMemory, rng: np.random.Generator) -> ClimbsMemory:
+def _begin(view: View, memory: ClimbsMemory) -> ClimbsMemory:
     """The next round, as many climbs as there is room for; it is stale until it finds something."""
     usual = float(np.mean(memory.costs)) if memory.costs else _evals_to_quadratic_top(view.archive.dimension)
-    number = min(_CLIMBS_PER_ROUND, int(_room(view, memory) / max(usual, 1.0)))
-    denser = _choose_denser(view, memory, min(number, 1), rng)
-    maxima = _choose_maxima(view, memory, number - len(denser))
-    needs_scan = view.tempering == 1 and len(maxima) == 0
+    usual_number = max(_MIN_CLIMBS_PER_ROUND, int(_ROUND_SHARE * view.batch_size / max(usual, 1.0)))
+    number = min(usual_number, int(_room(view, memory) / max(usual, 1.0)))
+    scattered = _choose_scattered(view, memory, number - 1 if number > 1 else number)
+    denser = _choose_denser(view, memory, number - len(scattered))
+    needs_scan = view.tempering == 1 and len(scattered) == 0
     memory = replace(memory, num_rounds=memory.num_rounds + 1, is_stale=True, needs_scan=needs_scan)
-    return _add(view, memory, np.concatenate([denser, maxima]))
+    return _add(view, memory, np.concatenate([scattered, denser]))
 
 
 def _add(view: View, memory: ClimbsMemory, points: Array) -> ClimbsMemory:
     most = int(view.tuning.arrival_fraction * view.max_evals / 4)
     starts = (points - memory.center) / memory.scale
-    ascents = (*memory.ascents, *(start_climb(start, most) for start in starts))
+    ascents = (*memory.ascents, *(Ascent(start_climb(start, most)) for start in starts))
     return replace(memory, ascents=ascents, starts=np.concatenate([memory.starts, starts]))
 
 
-def _choose_maxima(view: View, memory: ClimbsMemory, number: int) -> Array:
-    """The highest maxima of the topograph of scattered draws, but for those that are known or were climbed from."""
-    archive, known = view.archive, _known(memory, view)
-    rows = np.flatnonzero(archive.is_from(SCATTERED) & np.isfinite(archive.log_prob))
-    points = (archive.points[rows] - memory.center) / memory.scale
-    maxima, neighbors = graph_maxima(points, archive.log_prob[rows], archive.dimension + _MORE_NEIGHBORS)
+def _choose_scattered(view: View, memory: ClimbsMemory, number: int) -> Array:
+    """Maxima among scattered draws: there is about one in every basin that these have resolved, however far away."""
+    archive = view.archive
+    rows = np.flatnonzero(archive.is_initial & np.isfinite(archive.log_prob))
+    maxima = _maxima(view, memory, rows)
+    is_known = _known(memory, view).explains(archive.points[maxima], archive.log_prob[maxima], view.tuning.min_excess)
+    return np.asarray(archive.points[maxima[~is_known][:number]])
+
+
+def _choose_denser(view: View, memory: ClimbsMemory, number: int) -> Array:
+    """Maxima among all points that are denser than what is known, if weights are even: between modes, and in tails."""
+    if view.tempering < 1:
+        return view.archive.points[:0]
+    archive = view.archive
+    rows = np.flatnonzero(np.isfinite(archive.log_prob))
+    maxima = _maxima(view, memory, rows[-_MAX_POINTS_IN_TOPOGRAPH:])
+    excess = _known(memory, view).excess(archive.points[maxima], archive.log_prob[maxima])
+    return np.asarray(archive.points[maxima[excess > _MIN_EXCESS_OF_MAXIMUM][:number]])
+
+
+def _maxima(view: View, memory: ClimbsMemory, rows: IntegerArray) -> IntegerArray:
+    """Of some points: the maxima of their topograph, the highest first, where no climb began, nor beside them."""
+    points = (view.archive.points[rows] - memory.center) / memory.scale
+    number = view.archive.dimension + _MORE_NEIGHBORS
+    maxima, neighbors = graph_maxima(points, view.archive.log_prob[rows], number)
     tried = {tuple(start) for start in memory.starts}
     is_tried = np.array([tuple(point) in tried for point in points], dtype=bool)
-    chosen: list[int] = []
-    for row in rows[maxima[~(is_tried[maxima] | is_tried[neighbors].any(axis=1))]]:
-        if len(chosen) >= number:
-            break
-        if not known.explains(archive.points[row], float(archive.log_prob[row]), view.tuning.min_excess):
-            chosen.append(row)
-    return np.asarray(archive.points[chosen])
-
-
-def _choose_denser(view: View, memory: ClimbsMemory, number: int, rng: np.random.Generator) -> Array:
-    """One of the points that are much denser than what is known, the more likely the denser, if weights are even."""
-    if view.tempering < 1 or number < 1:
-        return view.archive.points[:0]
-    _, is_above, _ = _known(memory, view).compare(view.tuning.min_excess)
-    rows = np.flatnonzero(is_above)
-    if len(rows) == 0:
-        return view.archive.points[:0]
-    rows = rows[np.argsort(-view.archive.log_prob[rows], kind="stable")]
-    chances = 1 / np.arange(1.0, len(rows) + 1)
-    return np.asarray(view.archive.points[rng.choice(rows, size=1, p=chances / chances.sum())])
-
-
-def _around(view: View) -> Gaussian:
-    """A Gaussian twice as wide as the weighted points."""
-    sample = view.archive.tempered(view.tempering)
-    centered = sample.points - sample.weights @ sample.points
-    cov = _WIDER**2 * (centered * sample.weights[:, None]).T @ centered
-    return Gaussian(sample.weights @ sample.points, cov=_symmetric(cov) + 1e-300 * np.eye(len(cov)))
+    return np.asarray(rows[maxima[~(is_tried[maxima] | is_tried[neighbors].any(axis=1))]])
 
 
 # -- where to ----------------------------------------------------------------------------------------------------------
@@ -276,20 +288,24 @@ def _around(view: View) -> Gaussian:
 
 def _settle(view: View, memory: ClimbsMemory) -> ClimbsMemory:
     """Climbs that are at their tops are summits; those that came upon what is known are over."""
-    for climb in memory.ascents:
-        if climb.has_moved:
-            memory = _settle_one(view, memory, climb)
+    for ascent in memory.ascents:
+        if ascent.climb.has_moved:
+            memory = _settle_one(view, memory, ascent)
     return memory
 
 
-def _settle_one(view: View, memory: ClimbsMemory, climb: Climb) -> ClimbsMemory:
-    point = memory.center + memory.scale * climb.point
-    is_first = memory.num_rounds == 0
-    is_known = not is_first and _known(memory, view).explains(point, climb.value, view.tuning.min_excess)
+def _settle_one(view: View, memory: ClimbsMemory, ascent: Ascent) -> ClimbsMemory:
+    climb, is_first, is_known = ascent.climb, memory.num_rounds == 0, False
+    if not is_first:
+        known, min_excess = _known(memory, view), view.tuning.min_excess
+        point, value = (memory.center + memory.scale * climb.point)[None], np.array([climb.value])
+        checked = ascent.check(bool(known.agrees(point, value, min_excess)[0]))
+        is_known = bool(known.explains(point, value, min_excess)[0]) or checked.num_explained >= _STEPS_EXPLAINED
     if not (is_known or climb.is_done):
-        return memory
+        checked = ascent if is_first else checked
+        return replace(memory, ascents=tuple(checked if each is ascent else each for each in memory.ascents))
     is_find = False
-    others = tuple(each for each in memory.ascents if each is not climb)
+    others = tuple(each for each in memory.ascents if each is not ascent)
     memory = replace(memory, ascents=others, costs=(*memory.costs, climb.num_evals))
     if not is_known and np.isfinite(climb.value):
         summit = Summit(climb.point, climb.value, _make_regular(climb.covariance))
@@ -304,14 +320,11 @@ def _settle_one(view: View, memory: ClimbsMemory, climb: Climb) -> ClimbsMemory:
 
 def _replace_explained(memory: ClimbsMemory, summit: Summit, min_excess: float) -> ClimbsMemory:
     """Without summits that another explains: climbs that ended on the way to it."""
-    is_kept = [
-        not is_small(
-            each.log_prob - float(summit.log_density(each.point[None])[0]), summit.log_prob - each.log_prob, min_excess
-        )
-        for each in memory.summits
-    ]
+    points = np.array([each.point for each in memory.summits]).reshape(-1, len(summit.point))
+    log_prob = np.array([each.log_prob for each in memory.summits])
+    is_kept = ~is_small(log_prob - summit.log_density(points), summit.log_prob - log_prob, min_excess)
     kept = tuple(each for each, keep in zip(memory.summits, is_kept, strict=True) if keep)
-    return replace(memory, summits=kept, num_drawn=sum(is_kept[: memory.num_drawn]))
+    return replace(memory, summits=kept, num_drawn=int(is_kept[: memory.num_drawn].sum()))
 
 
 def _has_mass(view: View, memory: ClimbsMemory, summit: Summit) -> bool:
