@@ -22,6 +22,7 @@ from steinbox.run.problem import Task, free_values, to_user_units, understand
 from steinbox.run.progress import progress_bar
 from steinbox.run.result import Result
 from steinbox.run.resume import checkpoint_hook, open_journal, restore_run, stored_seed
+from steinbox.run.signals import signals_as_interrupts
 from steinbox.run.warnings import collect_warnings
 from steinbox.samplers.adaptive import AdaptiveImportanceSampling
 from steinbox.samplers.base import Method, Sampler, State, WeightedSample
@@ -34,6 +35,7 @@ def sample(
     num_particles: int | None = None,
     method: Method[Any] | None = None,
     max_evals: int | None = None,
+    max_seconds: float | None = None,
     vectorized: bool = False,
     score: Callable[..., Any] | None = None,
     names: Sequence[str] | None = None,
@@ -69,6 +71,10 @@ def sample(
     max_evals : int
         The budget of evaluations. If not given: what the method's ``num_iterations`` needs, or 20,000 (ten rounds of
         all particles if that is more).
+    max_seconds : float
+        The time that this call may take, by the clock on the wall; looked at between blocks of evaluations, each of
+        which takes about a tenth of a second or one call. If it ends in the middle of a batch, the particles are those
+        of the iteration before. A run that is resumed has the time anew.
     vectorized : bool
         Whether ``log_prob`` (and ``score``) take all points at once.
     score : callable
@@ -108,8 +114,8 @@ def sample(
     Returns
     -------
     Result
-        Its ``status`` says why the run ended. Ctrl-C ends a run with a valid partial result, once the first iteration
-        is complete.
+        Its ``status`` says why the run ended. Ctrl-C, SIGTERM and SIGHUP end a run with a valid partial result, once
+        the first iteration is complete.
 
     Examples
     --------
@@ -122,9 +128,9 @@ def sample(
     """
     method = AdaptiveImportanceSampling() if method is None else method
     _check_functions(log_prob, score, method)
-    _check_tolerance(timeout, max_failure_rate)
+    _check_tolerance(timeout, max_seconds, max_failure_rate)
     seed = None if seed is None else whole_number("seed", seed, 0)
-    with ExitStack() as stack:
+    with signals_as_interrupts(), ExitStack() as stack:
         journal = None if checkpoint is None else stack.enter_context(open_journal(checkpoint))
         stored = None if journal is None else journal.load()
         if stored is not None:
@@ -150,6 +156,7 @@ def sample(
             max_evals=task.problem.max_evals,
             workers=workers,
             max_failure_rate=max_failure_rate,
+            max_seconds=max_seconds,
             transform=task.transform,
         )
         if stored is not None:
@@ -229,9 +236,10 @@ def _check_functions(log_prob: object, score: object, method: object) -> None:
         )
 
 
-def _check_tolerance(timeout: float | None, max_failure_rate: float) -> None:
-    if timeout is not None and not (is_number(timeout) and timeout > 0):
-        raise ValueError(f"expected timeout to be a positive number of seconds, got {timeout!r}")
+def _check_tolerance(timeout: float | None, max_seconds: float | None, max_failure_rate: float) -> None:
+    for name, seconds in {"timeout": timeout, "max_seconds": max_seconds}.items():
+        if seconds is not None and not (is_number(seconds) and seconds > 0):
+            raise ValueError(f"expected {name} to be a positive number of seconds, got {seconds!r}")
     if not (is_number(max_failure_rate) and 0 <= max_failure_rate <= 1):
         raise ValueError(f"expected max_failure_rate between 0 and 1, got {max_failure_rate!r}")
 

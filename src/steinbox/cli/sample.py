@@ -43,6 +43,9 @@ _METHODS: dict[Method, Callable[[], sb.Method[Any]]] = {
 }
 
 
+_EXIT_CODES = {sb.Status.INTERRUPTED: 130, sb.Status.TERMINATED: 143}  # 128 + SIGINT, 128 + SIGTERM, as shells say it
+
+
 def sample(
     model: Annotated[str, typer.Argument(help="The log-density: path/to/model.py:function.")],
     initial: Annotated[
@@ -53,6 +56,7 @@ def sample(
     ] = None,
     particles: Annotated[int | None, typer.Option(help="Number of particles (default 200).")] = None,
     max_evals: Annotated[int, typer.Option(help="Budget of evaluations.")] = DEFAULT_EVALS,
+    max_seconds: Annotated[float | None, typer.Option(help="Stop in time, with what is there.")] = None,
     method: Annotated[Method, typer.Option(help="svgd and annealed-svgd need `score` in the file.")] = Method.adaptive,
     vectorized: Annotated[bool, typer.Option("--vectorized", help="The function takes all points at once.")] = False,
     workers: Annotated[int | None, typer.Option(help="Number of processes that evaluate.")] = None,
@@ -84,6 +88,7 @@ def sample(
         start,
         num_particles=particles,
         max_evals=max_evals,
+        max_seconds=max_seconds,
         method=_METHODS[method](),
         vectorized=vectorized,
         score=getattr(module, "score", None),
@@ -102,8 +107,8 @@ def sample(
     result.save(out)
     show_result(result)
     report_written(out)
-    if result.status is sb.Status.INTERRUPTED:
-        raise typer.Exit(130)
+    if result.status in _EXIT_CODES:
+        raise typer.Exit(_EXIT_CODES[result.status])
 
 
 def _sample_or_exit(*arguments: Any, **settings: Any) -> sb.Result:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Mapping
 from contextlib import closing
@@ -26,6 +27,10 @@ _PROBE_RTOL, _PROBE_ATOL = 1e-10, 1e-8  # by which a value may change between tw
 
 class TargetError(RuntimeError):
     """The user's function raised, or returned something that is not a log-density, at every point it was given."""
+
+
+class TimeSpentError(RuntimeError):
+    """The time was up in the middle of a batch."""
 
 
 @serializable("evaluation-account")
@@ -67,12 +72,14 @@ class Evaluator:
         max_evals: int,
         workers: Workers | None = None,
         max_failure_rate: float = 0.2,
+        max_seconds: float | None = None,
         transform: Bijection | None = None,
     ) -> None:
         self._transform = Identity() if transform is None else transform
         self._has_score = calls.score is not None
         self._dispatch = Dispatcher(InProcess(calls) if workers is None else workers, vectorized=calls.vectorized)
-        self.max_evals, self.max_failure_rate = max_evals, max_failure_rate
+        self.max_evals, self.max_failure_rate, self.max_seconds = max_evals, max_failure_rate, max_seconds
+        self._started = time.monotonic()
         self.num_evals = 0
         self.failures: Mapping[str, Failure] = {}
         self._recent: deque[bool] = deque(maxlen=_RATE_WINDOW)
@@ -89,6 +96,11 @@ class Evaluator:
     def num_failures(self) -> int:
         """Evaluations that failed so far."""
         return sum(failure.count for failure in self.failures.values())
+
+    @property
+    def is_late(self) -> bool:
+        """Whether ``max_seconds`` have passed since this evaluator was made."""
+        return self.max_seconds is not None and time.monotonic() - self._started > self.max_seconds
 
     @property
     def fails_too_often(self) -> bool:
@@ -141,6 +153,7 @@ class Evaluator:
                 for block, values in blocks:
                     batch.fill(block, values)
                     self._stop_if_all_fail(batch)
+                    self._stop_if_late(batch)
         finally:
             self._record(batch)
         score = self._transform.pull_back_score(points, batch.score) if self._has_score else None
@@ -153,6 +166,15 @@ class Evaluator:
             fault = batch.faults[0]
             where = _failure(batch.block.points[0], fault)
             raise _target_error(f"the first {len(first)} evaluations all failed, the first of them {where}", fault)
+
+    def _stop_if_late(self, batch: _Batch) -> None:
+        """Give up a batch that is not complete when the time is up."""
+        if self.is_late and not batch.done.all():
+            num_done = self.num_evals + int(batch.done.sum())
+            raise TimeSpentError(
+                f"max_seconds={self.max_seconds:g} were over after {num_done:,} evaluations, before their batch was "
+                "complete"
+            )
 
     def _record(self, batch: _Batch) -> None:
         """Keep what is done, in the order of the points, not of their completion."""
