@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from steinbox.common.checks import is_number, whole_number
-from steinbox.evaluation import Archive, Calls, Evaluator, as_workers
+from steinbox.evaluation import Archive, Calls, Evaluator, WorkersLostError, as_workers
 from steinbox.run.checkpoint import Checkpoint
+from steinbox.run.doubts import ask_about_spread, ask_about_values
 from steinbox.run.loop import Callback, Outcome, RunState, run, trace_columns
 from steinbox.run.problem import Task, free_values, to_user_units, understand
 from steinbox.run.progress import progress_bar
@@ -94,7 +95,8 @@ def sample(
     retries : int
         How often a call that raises is made again before it counts as failed.
     max_failure_rate : float
-        The run stops when a larger share of the last 200 evaluations failed.
+        The run stops when a larger share of the last 200 evaluations failed; those of the start (the first 200, or a
+        twentieth of the budget) are not judged.
     noise : float or bool
         Says that ``log_prob`` is an estimate: its standard deviation, or True to have it estimated. Surrogates then
         smooth instead of interpolating, and the default asks for twice as many draws before it stops early. Markov
@@ -162,6 +164,7 @@ def sample(
         if stored is not None:
             is_noisy = bool(noise) and not calls.takes_rng
             run_state = restore_run(stored, task, sampler, evaluator, rng, is_noisy=is_noisy)
+        num_evals_before = evaluator.num_evals
         callbacks = () if callback is None else (callback,)
         if sys.stderr.isatty() if progress is None else progress:
             callbacks = (stack.enter_context(progress_bar()), *callbacks)
@@ -177,7 +180,10 @@ def sample(
         )
         if journal is not None:
             journal.write_last()
-    return _result(outcome, evaluator, task, seed, () if journal is None else tuple(journal.warnings))
+        is_judged = outcome.status.is_complete and evaluator.num_evals > num_evals_before and not noise
+        change = _find_change(evaluator) if is_judged else ""
+    doubts = (change, *ask_about_values(evaluator.archive, task.bounds), *ask_about_spread(outcome, task))
+    return _result(outcome, evaluator, task, seed, (*filter(None, doubts), *(journal.warnings if journal else ())))
 
 
 def _start(sampler: Sampler[State], task: Task, rng: np.random.Generator) -> State:
@@ -186,6 +192,14 @@ def _start(sampler: Sampler[State], task: Task, rng: np.random.Generator) -> Sta
     if task.archive is None:
         return state
     return sampler.warm_start(state, *free_values(task.archive, task.bounds))
+
+
+def _find_change(evaluator: Evaluator) -> str:
+    """Whether the function still says what it said; nothing that happens here may cost the result."""
+    try:
+        return evaluator.find_change()
+    except (KeyboardInterrupt, WorkersLostError):
+        return ""
 
 
 def _result(outcome: Outcome, evaluator: Evaluator, task: Task, seed: int, more_warnings: tuple[str, ...]) -> Result:

@@ -52,7 +52,7 @@ def test_sample_writes_what_the_library_returns(run, model, tmp_path):
     outcome = run("sample", f"{model}:log_prob", "--max-evals", 200, "--seed", 3)
     assert outcome.exit_code == 0, outcome.output
     assert "left [red]" in outcome.output
-    assert "The run came to its end" in outcome.output
+    assert "The budget of evaluations was spent" in outcome.output
     assert "wrote" in outcome.output
     loaded = sb.Result.load(tmp_path / "run.npz")
     expected = sb.sample(

@@ -13,6 +13,7 @@ from steinbox.common.arrays import Array, IntegerArray
 from steinbox.evaluation.faults import Fault, FaultKind, fault_of_exception
 
 Function: TypeAlias = Callable[..., Any]
+_REAL = "iuf"  # kinds of NumPy types; a truth value is no log-density
 _MAX_SHOWN = 59  # characters of a returned object, in a message
 
 
@@ -131,7 +132,7 @@ def read_score(outcome: object, dimension: int) -> tuple[Array, Fault | None]:
 
     def read_array(returned: object) -> tuple[Array, Fault | None]:
         array = _to_numpy(returned)
-        if array.shape != (dimension,) or array.dtype.kind not in "biuf":
+        if array.shape != (dimension,) or array.dtype.kind not in _REAL:
             message = f"score returned {_show(returned)}, expected {dimension} real numbers"
             return np.zeros(dimension), Fault(FaultKind.NO_NUMBER, message)
         if not np.all(np.isfinite(array)):
@@ -189,7 +190,7 @@ def _read(reader: Callable[[object], tuple[Any, Fault | None]], outcome: object,
 def _read_number(outcome: object) -> tuple[float, Fault | None]:
     """The value of log p, or −inf and a fault."""
     array = _to_numpy(outcome)
-    if array.size != 1 or array.dtype.kind not in "biuf":
+    if array.size != 1 or array.dtype.kind not in _REAL:
         return -np.inf, Fault(FaultKind.NO_NUMBER, f"log_prob returned {_show(outcome)}, expected one real number")
     value = float(array.reshape(()))
     if np.isnan(value) or value == np.inf:
@@ -199,11 +200,16 @@ def _read_number(outcome: object) -> tuple[float, Fault | None]:
 
 def _needs_checks(array: np.ndarray[Any, Any]) -> bool:
     """Whether the rows must be read one by one: not all of them are finite real numbers."""
-    return array.dtype.kind not in "biuf" or not np.isfinite(array).all()
+    return array.dtype.kind not in _REAL or not np.isfinite(array).all()
 
 
 def _to_numpy(value: object) -> np.ndarray[Any, Any]:
-    """NumPy's view of a list, a number, or a JAX or torch array, also of one that torch tracks gradients through."""
+    """NumPy's view of a list, a number, or a JAX or torch array, also of one that torch tracks gradients through.
+
+    What is masked is NaN: the number below a mask means nothing.
+    """
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        return np.asarray(np.ma.filled(value.astype(np.float64), np.nan))
     return np.asarray(value.detach().cpu() if hasattr(value, "detach") else value)
 
 

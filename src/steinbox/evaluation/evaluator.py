@@ -14,15 +14,16 @@ from steinbox.common.arrays import Array
 from steinbox.common.serialization import serializable
 from steinbox.evaluation.archive import Archive
 from steinbox.evaluation.calls import Block, Calls, Values
-from steinbox.evaluation.faults import Failure, Fault, add_fault
+from steinbox.evaluation.faults import Failure, Fault, add_fault, hint_for_rows
 from steinbox.evaluation.types import Evaluation
 from steinbox.evaluation.workers import Dispatcher, InProcess, Workers
 from steinbox.maps.bijection import Bijection, Identity
 
 _RATE_WINDOW = 200  # last evaluations, over which the rate of failures is taken
-_MIN_EVALS_FOR_RATE = 50
+_START_FRACTION = 0.05  # of the budget (a window at least): a start that is wide may fail more often
 _MAX_INITIAL_FAILURES = 10  # failures before the first success: as many show a bug
 _PROBE_RTOL, _PROBE_ATOL = 1e-10, 1e-8  # by which a value may change between two runs of the same function
+_MAX_CHANGE = 0.01  # nats by which a value may change within a run: a hundredth of the density
 
 
 class TargetError(RuntimeError):
@@ -76,7 +77,8 @@ class Evaluator:
         transform: Bijection | None = None,
     ) -> None:
         self._transform = Identity() if transform is None else transform
-        self._has_score = calls.score is not None
+        self._has_score, self._vectorized = calls.score is not None, calls.vectorized
+        self._takes_rng = calls.takes_rng
         self._dispatch = Dispatcher(InProcess(calls) if workers is None else workers, vectorized=calls.vectorized)
         self.max_evals, self.max_failure_rate, self.max_seconds = max_evals, max_failure_rate, max_seconds
         self._started = time.monotonic()
@@ -104,9 +106,9 @@ class Evaluator:
 
     @property
     def fails_too_often(self) -> bool:
-        """Whether more than ``max_failure_rate`` of the last 200 evaluations (50 at least) failed."""
-        num_recent = len(self._recent)
-        return num_recent >= _MIN_EVALS_FOR_RATE and sum(self._recent) > self.max_failure_rate * num_recent
+        """Whether more than ``max_failure_rate`` of the last 200 evaluations failed, those of the start aside."""
+        is_full = len(self._recent) == _RATE_WINDOW
+        return is_full and sum(self._recent) > self.max_failure_rate * _RATE_WINDOW
 
     @property
     def archive(self) -> Archive:
@@ -143,6 +145,26 @@ class Evaluator:
                 "function, or a noisy one (then give it a parameter `rng`, or set noise=)"
             )
 
+    def find_change(self) -> str:
+        """What is not as it was, in words: the first and the best point are evaluated once more, and not counted.
+
+        A function that takes a generator gets that of the first point again, and only there.
+        """
+        probes = [] if self._probe is None else [self._probe]
+        if probes and not self._takes_rng:
+            best, number = int(np.argmax(self.archive.log_prob)), probes[0].number
+            probes.append(Probe(self.archive.points[best], number, float(self.archive.log_prob[best])))
+        for probe in probes:
+            ((_, values),) = self._dispatch(Block(probe.point[None], np.array([probe.number])))
+            now = float(values.log_prob[0])
+            if values.faults[0] is None and not abs(now - probe.log_prob) <= _MAX_CHANGE:
+                return (
+                    f"log_prob at x = {probe.point.tolist()} was {probe.log_prob:.6g}, and {now:.6g} at the end of the "
+                    "run. Is it noisy? Then say noise=True, or give it a parameter `rng`. Does it depend on earlier "
+                    "calls? Then the particles mean nothing."
+                )
+        return ""
+
     def __call__(self, points: Array) -> Evaluation:
         """Evaluate every row of ``points``, which are free where the user's parameters are bounded."""
         if len(points) > self.num_remaining:
@@ -162,9 +184,10 @@ class Evaluator:
     def _stop_if_all_fail(self, batch: _Batch) -> None:
         """Raise an error that shows the user's own if all of the first evaluations failed."""
         first = batch.failed[:_MAX_INITIAL_FAILURES]
-        if self.num_evals == 0 and first.all():
-            fault = batch.faults[0]
-            where = _failure(batch.block.points[0], fault)
+        fault = batch.faults[0]
+        if self.num_evals == 0 and first.all() and fault is not None:
+            hint = "" if self._vectorized else hint_for_rows(fault)
+            where = f"{_failure(batch.block.points[0], fault)}{hint}"
             raise _target_error(f"the first {len(first)} evaluations all failed, the first of them {where}", fault)
 
     def _stop_if_late(self, batch: _Batch) -> None:
@@ -178,8 +201,9 @@ class Evaluator:
 
     def _record(self, batch: _Batch) -> None:
         """Keep what is done, in the order of the points, not of their completion."""
+        is_start = self.num_evals < max(_RATE_WINDOW, _START_FRACTION * self.max_evals)
         self.num_evals += int(batch.done.sum())
-        self._recent.extend(batch.failed[batch.done].tolist())
+        self._recent.extend([] if is_start else batch.failed[batch.done].tolist())
         for row, fault in enumerate(batch.faults):
             if fault is not None:
                 self.failures = add_fault(self.failures, batch.block.points[row], fault)

@@ -48,6 +48,13 @@ def fault_of_exception(error: BaseException) -> Fault:
     return Fault(FaultKind.EXCEPTION, message, text.rstrip()[-_MAX_TRACEBACK:])
 
 
+def hint_for_rows(fault: Fault) -> str:
+    """A question, if the function may have expected all points at once, one in each row."""
+    signs = ("too many indices for array", "axis 1 is out of bounds", "returned shape")
+    is_sign = any(sign in fault.message for sign in signs)
+    return ". Does it take all points at once, one in each row? Then say vectorized=True" if is_sign else ""
+
+
 @serializable("evaluation-failure")
 @dataclass(frozen=True)
 class Failure:

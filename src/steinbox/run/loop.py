@@ -173,7 +173,8 @@ def _check_batch(evaluation: Evaluation, evaluator: Evaluator, is_first: bool) -
 
 def _reason_to_stop(sampler: Sampler[State], state: State, evaluator: Evaluator) -> Status | None:
     if sampler.is_finished(state):
-        return Status.FINISHED
+        has_plan = sampler.progress(state) is not None
+        return Status.FINISHED if has_plan or evaluator.num_remaining > 0 else Status.BUDGET_SPENT
     if evaluator.fails_too_often:
         return Status.TOO_MANY_FAILURES
     if sampler.is_converged(state):

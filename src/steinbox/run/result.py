@@ -17,7 +17,7 @@ from steinbox.common.arrays import Array
 from steinbox.common.serialization import SerializationError, describe_format, pack, unpack
 from steinbox.densities.initial import Initial
 from steinbox.evaluation import Archive, Failure
-from steinbox.maps.bounds import Bounds, as_bounds
+from steinbox.maps.bounds import Bounds
 from steinbox.run.status import Status
 from steinbox.samplers.base import Coverage
 
@@ -217,7 +217,7 @@ class Result:
         header |= {
             "names": tuple(header["names"]),
             "warnings": tuple(header["warnings"]),
-            "bounds": as_bounds(header["bounds"]),
+            "bounds": None if header["bounds"] is None else Bounds.from_json(header["bounds"]),
             "failures": {kind: Failure.from_json(data) for kind, data in header["failures"].items()},
             "status": Status[header["status"]],
             "coverage": None if header["coverage"] is None else Coverage(**header["coverage"]),
