@@ -12,6 +12,7 @@ from steinbox.diagnostics import black_box_weights, gf_ksd, goodness_of_fit, ksd
 from steinbox.evaluation import Archive, Evaluation, TargetError, TimeSpentError, WorkersLostError
 from steinbox.maps import coordinates
 from steinbox.maps.bounds import Periodic
+from steinbox.model import Model
 from steinbox.numerics import bandwidth, kernels, optimizers
 from steinbox.numerics.herding import select
 from steinbox.run.checkpoint import Checkpoint, CheckpointError, CheckpointWarning
@@ -44,6 +45,7 @@ __all__ = [
     "GaussianMixture",
     "Iteration",
     "Method",
+    "Model",
     "Periodic",
     "Problem",
     "Proposer",

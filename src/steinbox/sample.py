@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import importlib.metadata
-import inspect
 import secrets
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
@@ -16,6 +15,7 @@ import numpy as np
 
 from steinbox.common.checks import is_number, whole_number
 from steinbox.evaluation import Archive, Calls, Evaluator, WorkersLostError, as_workers
+from steinbox.model import Model, as_target
 from steinbox.run.checkpoint import Checkpoint
 from steinbox.run.doubts import ask_about_spread, ask_about_values
 from steinbox.run.loop import Callback, Outcome, RunState, run, trace_columns
@@ -30,8 +30,8 @@ from steinbox.samplers.base import Method, Sampler, State, WeightedSample
 
 
 def sample(
-    log_prob: Callable[..., Any],
-    initial: object,
+    log_prob: Callable[..., Any] | Model,
+    initial: object = None,
     *,
     num_particles: int | None = None,
     method: Method[Any] | None = None,
@@ -40,7 +40,9 @@ def sample(
     vectorized: bool = False,
     score: Callable[..., Any] | None = None,
     names: Sequence[str] | None = None,
-    bounds: Sequence[object] | None = None,
+    by_name: bool = False,
+    fixed: Mapping[str, Any] | None = None,
+    bounds: Sequence[object] | Mapping[str, object] | None = None,
     executor: object = None,
     timeout: float | None = None,
     retries: int = 0,
@@ -56,15 +58,15 @@ def sample(
 
     Parameters
     ----------
-    log_prob : callable
+    log_prob : callable or Model
         ``(d,) -> float``, or ``(n, d) -> (n,)`` with ``vectorized=True``. −inf means outside the support. A point at
         which it raises, or returns NaN or +inf, counts as failed; the run goes on without it. If it has a parameter
         ``rng``, it gets a generator for each evaluation (a list of them, one per point, with ``vectorized=True``), so
-        that estimates by simulation are reproducible wherever they run.
-    initial : Gaussian, scipy.stats distribution, list of univariate ones, (n, d) array, or None
+        that estimates by simulation are reproducible wherever they run. A :class:`steinbox.Model` has its prior apart.
+    initial : Gaussian, scipy.stats distribution, list of univariate ones, dictionary of them, (n, d) array, or None
         Where to start: a distribution, or the particles themselves (annealed methods and the default then fit a
         Gaussian to them, as they do to the draws of a distribution with walls). It is cut off at the bounds; with None,
-        and finite bounds, it is uniform between them.
+        a Model starts from its prior, and any other function uniformly between its bounds, which must be finite.
     num_particles : int
         200 if not given; an array as ``initial`` sets it.
     method : AdaptiveImportanceSampling, SVGD, GFSVGD, AnnealedSVGD, AnnealedGFSVGD or one of :mod:`steinbox.baselines`
@@ -81,8 +83,14 @@ def sample(
     score : callable
         The gradient of ``log_prob``, for the methods that need it.
     names : sequence of str
-        The parameters' names; ``x0, x1, …`` if not given.
-    bounds : sequence of (low, high), Periodic or None
+        The parameters' names; ``x0, x1, …`` if not given, or those of a dictionary as ``initial``.
+    by_name : bool
+        Whether ``log_prob`` takes a dictionary of the parameters by name, in place of an array; of arrays, one entry
+        for each point, with ``vectorized=True``. (So does ``score``, and returns one.)
+    fixed : mapping of str to value
+        Parameters that are held, by name: the function gets them as always, and the sampler does not know of them.
+        They stand in ``result.constants``. ``names``, ``bounds`` and ``initial`` may still speak of them, or not.
+    bounds : sequence of (low, high), Periodic or None, or mapping of them by name
         One entry per parameter; None or ±inf for an open end. ``log_prob`` is never called on or beyond a bound (an
         angle may be its lower one).
     executor : int, executor or pool
@@ -132,6 +140,7 @@ def sample(
     _check_functions(log_prob, score, method)
     _check_tolerance(timeout, max_seconds, max_failure_rate)
     seed = None if seed is None else whole_number("seed", seed, 0)
+    target = as_target(log_prob, initial, score=score, names=names, bounds=bounds, fixed=fixed, by_name=by_name)
     with signals_as_interrupts(), ExitStack() as stack:
         journal = None if checkpoint is None else stack.enter_context(open_journal(checkpoint))
         stored = None if journal is None else journal.load()
@@ -139,16 +148,28 @@ def sample(
             seed = stored_seed(seed, stored)
         seed = secrets.randbits(63) if seed is None else seed
         rng = np.random.default_rng(seed)
-        task = understand(method, initial, num_particles, max_evals, noise, bounds, names, archive, rng)
+        task = understand(
+            method,
+            target.initial,
+            num_particles,
+            max_evals,
+            noise,
+            target.bounds,
+            target.names,
+            archive,
+            target.constants,
+            rng,
+        )
         sampler = method.plan(task.problem)
         run_state = RunState(_start(sampler, task, rng))
         calls = Calls(
-            log_prob,
-            score=score if method.needs_score else None,
+            target.log_prob,
+            score=target.score if method.needs_score else None,
             vectorized=vectorized,
-            takes_rng=_takes_rng(log_prob),
+            takes_rng=target.takes_rng,
             seed=seed,
             retries=whole_number("retries", retries, 0),
+            prior=target.prior,
         )
         workers = None
         if not (executor is None and timeout is None):
@@ -229,6 +250,7 @@ def _result(outcome: Outcome, evaluator: Evaluator, task: Task, seed: int, more_
         seed=seed,
         config=task.config,
         version=importlib.metadata.version("steinbox"),
+        constants=task.constants,
     )
 
 
@@ -256,13 +278,3 @@ def _check_tolerance(timeout: float | None, max_seconds: float | None, max_failu
             raise ValueError(f"expected {name} to be a positive number of seconds, got {seconds!r}")
     if not (is_number(max_failure_rate) and 0 <= max_failure_rate <= 1):
         raise ValueError(f"expected max_failure_rate between 0 and 1, got {max_failure_rate!r}")
-
-
-def _takes_rng(log_prob: Callable[..., Any]) -> bool:
-    """Whether there is a parameter ``rng`` that nobody has given a value yet."""
-    try:
-        rng = inspect.signature(log_prob).parameters.get("rng")
-    except (TypeError, ValueError):  # some compiled functions have no signature
-        return False
-    by_name = rng is not None and rng.kind in (rng.KEYWORD_ONLY, rng.POSITIONAL_OR_KEYWORD)
-    return rng is not None and by_name and rng.default in (None, rng.empty)

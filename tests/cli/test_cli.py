@@ -203,6 +203,24 @@ def test_ctrl_c_and_a_scheduler_s_signal_save_what_is_there(name, code, sentence
     assert np.isfinite(result.log_prob).all()
 
 
+def test_a_model_needs_no_start(run, tmp_path):
+    path = tmp_path / "posterior.py"
+    path.write_text(
+        "import steinbox as sb\n"
+        "from scipy import stats\n"
+        "def log_likelihood(p):\n"
+        "    return -0.5 * (p['left'] - p['n']) ** 2\n"
+        "fixed = {'n': 3}\n"
+        "names = ['of', 'another', 'function']\n"
+        "posterior = sb.Model(log_likelihood, prior={'left': stats.norm(0, 2), 'rate': stats.expon()})\n"
+    )
+    outcome = run("sample", f"{path}:posterior", "--max-evals", 500, "--seed", 0)
+    assert outcome.exit_code == 0, outcome.output
+    result = sb.Result.load(tmp_path / "run.npz")
+    assert (result.names, result.constants) == (("left", "rate"), {"n": 3})
+    assert result.mean[0] == pytest.approx(2.4, abs=0.3)
+
+
 def test_a_limit_of_time_is_no_error(run, tmp_path):
     slow = tmp_path / "slow.py"
     slow.write_text("import time\ndef f(x):\n    time.sleep(0.001)\n    return -float(x @ x)\n")

@@ -47,7 +47,7 @@ _EXIT_CODES = {sb.Status.INTERRUPTED: 130, sb.Status.TERMINATED: 143}  # 128 + S
 
 
 def sample(
-    model: Annotated[str, typer.Argument(help="The log-density: path/to/model.py:function.")],
+    model: Annotated[str, typer.Argument(help="The log-density, or an sb.Model: path/to/model.py:name.")],
     initial: Annotated[
         str | None,
         typer.Option(
@@ -75,13 +75,15 @@ def sample(
 ) -> None:
     """Draw particles from a log-density in a Python file.
 
-    The file may also define `initial`, `names`, `bounds` and `score`.
+    The file may also define `initial`, `names`, `bounds`, `score`, `fixed` and `by_name`; an sb.Model has its own names
+    and bounds, and starts from its prior.
     """
     module, function = load_model(model)
     require_writable(out)
     start = getattr(module, "initial", None) if initial is None else parse_initial(initial)
-    bounds = getattr(module, "bounds", None)
-    if start is None and bounds is None:
+    is_model = isinstance(function, sb.Model)
+    names, bounds = (None if is_model else getattr(module, name, None) for name in ("names", "bounds"))
+    if start is None and bounds is None and not is_model:
         fail("no initial distribution: give --initial 'mean=0,0 std=3', or define `initial` or `bounds` in the file")
     result = _sample_or_exit(
         function,
@@ -92,7 +94,9 @@ def sample(
         method=_METHODS[method](),
         vectorized=vectorized,
         score=getattr(module, "score", None),
-        names=getattr(module, "names", None),
+        names=names,
+        by_name=getattr(module, "by_name", False),
+        fixed=getattr(module, "fixed", None),
         bounds=bounds,
         executor=workers,
         timeout=timeout,

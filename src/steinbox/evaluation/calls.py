@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -40,6 +40,25 @@ class Values:
     faults: tuple[Fault | None, ...]
     seconds: Array
 
+    @classmethod
+    def outside(cls, block: Block) -> Values:
+        """Those of points outside the support."""
+        num_points = len(block.points)
+        nothing = np.full(num_points, -np.inf), np.zeros_like(block.points), (None,) * num_points
+        return cls(*nothing, np.zeros(num_points))
+
+
+class Prior(Protocol):
+    """A log-density that is added to the user's, and its score; cheap, and known for all points at once."""
+
+    def log_prob(self, points: Array) -> Array:
+        """At the rows of ``points``."""
+        ...
+
+    def score(self, points: Array) -> Array:
+        """Its gradient there."""
+        ...
+
 
 @dataclass(frozen=True, eq=False)
 class Calls:
@@ -54,6 +73,8 @@ class Calls:
         evaluation's number alone (a list of them, one per point, if ``vectorized``).
     retries : int
         How often a call that raises is repeated.
+    prior : Prior, optional
+        Added to ``log_prob``, which is then a likelihood and is not called where the prior is zero.
     """
 
     log_prob: Function
@@ -62,10 +83,31 @@ class Calls:
     takes_rng: bool = False
     seed: int = 0
     retries: int = 0
+    prior: Prior | None = None
 
     def __call__(self, block: Block) -> Values | Fault:
         """Checked values at the points, or one fault if a vectorized function raised, whichever point caused it."""
+        return self._evaluate(block) if self.prior is None else self._evaluate_with(self.prior, block)
+
+    def _evaluate(self, block: Block) -> Values | Fault:
         return self._evaluate_together(block) if self.vectorized else self._evaluate_each(block)
+
+    def _evaluate_with(self, prior: Prior, block: Block) -> Values | Fault:
+        """The values with the prior added, −inf where that is zero."""
+        log_prior = prior.log_prob(block.points)
+        inside = np.flatnonzero(np.isfinite(log_prior))
+        values = Values.outside(block)
+        if inside.size == 0:
+            return values
+        found = self._evaluate(Block(block.points[inside], block.numbers[inside]))
+        if isinstance(found, Fault):
+            return found
+        values.log_prob[inside] = found.log_prob + log_prior[inside]
+        values.seconds[inside] = found.seconds
+        if self.score is not None:
+            values.score[inside] = found.score + prior.score(block.points[inside])
+        faults = dict(zip(inside.tolist(), found.faults, strict=True))
+        return replace(values, faults=tuple(faults.get(row) for row in range(len(block.points))))
 
     def _evaluate_each(self, block: Block) -> Values:
         values, scores = np.empty(len(block.points)), np.zeros_like(block.points)

@@ -14,7 +14,7 @@ from steinbox.common.serialization import serializable
 
 _MAX_MESSAGE = 1000  # characters
 _MAX_TRACEBACK = 10_000  # characters
-_OWN_FOLDERS = tuple(str(Path(__file__).parents[1] / room) for room in ("evaluation", "adapters"))
+_OWN_FOLDERS = tuple(str(Path(__file__).parents[1] / room) for room in ("evaluation", "adapters", "model"))
 
 
 class FaultKind(StrEnum):

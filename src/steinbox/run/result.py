@@ -7,7 +7,7 @@ import re
 import secrets
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ from steinbox.samplers.base import Coverage
 if TYPE_CHECKING:
     from steinbox.diagnostics import Diagnostics
 
-_FORMAT = 5  # 4 had no coverage
+_FORMAT = 6  # 5 had no constants and no derived quantities
 _PLAIN = (
     "names",
     "num_evals",
@@ -37,6 +37,7 @@ _PLAIN = (
     "seed",
     "config",
     "version",
+    "constants",
 )  # what JSON can hold as it is
 _QUANTILES = (0.05, 0.5, 0.95)
 
@@ -91,6 +92,8 @@ class Result:
         The method and its settings, in words and numbers.
     version : str
         Of steinbox.
+    constants : mapping of str to value
+        Parameters that were held (``fixed=``).
     """
 
     particles: Array
@@ -116,6 +119,7 @@ class Result:
     config: Mapping[str, Any]
     version: str
     coverage: Coverage | None = None
+    constants: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def mean(self) -> Array:
@@ -207,7 +211,7 @@ class Result:
         }
         arrays = {name: getattr(self, name) for name in ("particles", "weights", "log_prob", "pool", "pool_weights")}
         arrays |= {f"mixture/{name}": values for name, values in packed.items()}
-        arrays |= {f"archive/{field.name}": getattr(self.archive, field.name) for field in fields(Archive)}
+        arrays |= {f"archive/{each.name}": getattr(self.archive, each.name) for each in fields(Archive)}
         arrays |= {f"trace/{name}": values for name, values in self.trace.items()}
         return header, arrays
 

@@ -103,13 +103,15 @@ def checkpoint_hook(
 
 def describe_task(task: Task) -> dict[str, Any]:
     """All by which a checkpoint recognizes its problem."""
-    description = {
+    description: dict[str, Any] = {
         "names": task.names,
         "bounds": None if task.bounds is None else task.bounds.to_json(),
         "num_particles": task.problem.num_particles,
         "initial": digest(task.problem.particles),
         "noise": task.problem.noise,
     }
+    if task.constants:
+        description["fixed"] = task.constants
     if task.archive is not None:
         description["archive="] = digest(task.archive.points) + digest(task.archive.log_prob)
     return description | task.config
