@@ -28,6 +28,8 @@ from steinbox.run.warnings import collect_warnings
 from steinbox.samplers.adaptive import AdaptiveImportanceSampling
 from steinbox.samplers.base import Method, Sampler, State, WeightedSample
 
+_ODD_QUANTITY = "The derived quantity {name!r} has not always the shape that it had first: where it has not, it is NaN."
+
 
 def sample(
     log_prob: Callable[..., Any] | Model,
@@ -62,7 +64,9 @@ def sample(
         ``(d,) -> float``, or ``(n, d) -> (n,)`` with ``vectorized=True``. −inf means outside the support. A point at
         which it raises, or returns NaN or +inf, counts as failed; the run goes on without it. If it has a parameter
         ``rng``, it gets a generator for each evaluation (a list of them, one per point, with ``vectorized=True``), so
-        that estimates by simulation are reproducible wherever they run. A :class:`steinbox.Model` has its prior apart.
+        that estimates by simulation are reproducible wherever they run. It may return ``(log_prob, {name: value or
+        array})``: derived quantities, kept with each evaluation, see ``result.derived``. A :class:`steinbox.Model` has
+        its prior apart.
     initial : Gaussian, scipy.stats distribution, list of univariate ones, dictionary of them, (n, d) array, or None
         Where to start: a distribution, or the particles themselves (annealed methods and the default then fit a
         Gaussian to them, as they do to the draws of a distribution with walls). It is cut off at the bounds; with None,
@@ -203,7 +207,8 @@ def sample(
             journal.write_last()
         is_judged = outcome.status.is_complete and evaluator.num_evals > num_evals_before and not noise
         change = _find_change(evaluator) if is_judged else ""
-    doubts = (change, *ask_about_values(evaluator.archive, task.bounds), *ask_about_spread(outcome, task))
+    odd = (_ODD_QUANTITY.format(name=name) for name in sorted(evaluator.odd_quantities))
+    doubts = (change, *odd, *ask_about_values(evaluator.archive, task.bounds), *ask_about_spread(outcome, task))
     return _result(outcome, evaluator, task, seed, (*filter(None, doubts), *(journal.warnings if journal else ())))
 
 

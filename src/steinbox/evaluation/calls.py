@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from steinbox.common.arrays import Array, IntegerArray
+from steinbox.evaluation.derived import Quantities, read_quantities, read_rows, take_apart
 from steinbox.evaluation.faults import Fault, FaultKind, fault_of_exception
 
 Function: TypeAlias = Callable[..., Any]
 _REAL = "iuf"  # kinds of NumPy types; a truth value is no log-density
+_LOG_LIKELIHOOD = "log_likelihood"  # the name under which a likelihood is kept if there is a prior
 _MAX_SHOWN = 59  # characters of a returned object, in a message
 
 
@@ -33,12 +35,16 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """What the calls for a block returned; −inf, and a fault, where one failed."""
+    """What the calls for a block returned; −inf, and a fault, where one failed.
+
+    ``derived`` is empty if no call returned any quantities beside its log-density.
+    """
 
     log_prob: Array
     score: Array
     faults: tuple[Fault | None, ...]
     seconds: Array
+    derived: tuple[Quantities, ...] = ()
 
     @classmethod
     def outside(cls, block: Block) -> Values:
@@ -106,34 +112,43 @@ class Calls:
         values.seconds[inside] = found.seconds
         if self.score is not None:
             values.score[inside] = found.score + prior.score(block.points[inside])
-        faults = dict(zip(inside.tolist(), found.faults, strict=True))
-        return replace(values, faults=tuple(faults.get(row) for row in range(len(block.points))))
+        faults: list[Fault | None] = [None] * len(block.points)
+        derived: list[Quantities] = [{}] * len(block.points)
+        for k, row in enumerate(inside):
+            faults[row] = found.faults[k]
+            own = found.derived[k] if found.derived else {}
+            derived[row] = own if faults[row] else {_LOG_LIKELIHOOD: found.log_prob[k], **own}
+        return replace(values, faults=tuple(faults), derived=tuple(derived))
 
     def _evaluate_each(self, block: Block) -> Values:
         values, scores = np.empty(len(block.points)), np.zeros_like(block.points)
-        seconds, faults = np.empty(len(block.points)), []
+        seconds, faults, derived = np.empty(len(block.points)), [], []
         for i, (point, number) in enumerate(zip(block.points, block.numbers, strict=True)):
             start = time.perf_counter()
-            values[i], fault = read_log_prob(self._call(self.log_prob, point, number))
+            outcome, beside = take_apart(self._call(self.log_prob, point, number))
+            quantities, strange = read_quantities(beside)
+            values[i], fault = read_log_prob(strange or outcome)
             if self.score is not None and np.isfinite(values[i]):
                 scores[i], fault = read_score(self._call(self.score, point), len(point))
             faults.append(fault)
+            derived.append(quantities)
             seconds[i] = time.perf_counter() - start
-        return _make_values(values, scores, faults, seconds)
+        return _make_values(values, scores, faults, seconds, derived)
 
     def _evaluate_together(self, block: Block) -> Values | Fault:
         start = time.perf_counter()
-        batch = self._call(self.log_prob, block.points, block.numbers)
+        batch, beside = take_apart(self._call(self.log_prob, block.points, block.numbers))
         slopes = None if self.score is None or isinstance(batch, Fault) else self._call(self.score, block.points)
         seconds = (time.perf_counter() - start) / len(block.points)
         for outcome in (batch, slopes):
             if isinstance(outcome, Fault):
                 return outcome
-        values, faults = read_log_probs(batch, block.points.shape)
+        derived, strange = read_rows(beside, len(block.points))
+        values, faults = read_log_probs(strange or batch, block.points.shape)
         scores = np.zeros_like(block.points)
         if self.score is not None:
             scores, faults = read_scores(slopes, values, faults, block.points.shape)
-        return _make_values(values, scores, faults, np.full(len(values), seconds))
+        return _make_values(values, scores, faults, np.full(len(values), seconds), derived)
 
     def _call(self, function: Function, points: Array, numbers: Any = None) -> object:
         """What the function returned, or the last fault if it raised at every attempt."""
@@ -158,9 +173,12 @@ class Calls:
         return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(int(numbers), attempt)))
 
 
-def _make_values(values: Array, scores: Array, faults: list[Fault | None], seconds: Array) -> Values:
+def _make_values(
+    values: Array, scores: Array, faults: list[Fault | None], seconds: Array, derived: Sequence[Quantities]
+) -> Values:
     failed = [fault is not None for fault in faults]
-    return Values(np.where(failed, -np.inf, values), scores, tuple(faults), seconds)
+    kept = tuple(derived) if any(derived) else ()
+    return Values(np.where(failed, -np.inf, values), scores, tuple(faults), seconds, kept)
 
 
 def read_log_prob(outcome: object) -> tuple[float, Fault | None]:

@@ -14,6 +14,7 @@ from steinbox.common.arrays import Array
 from steinbox.common.serialization import serializable
 from steinbox.evaluation.archive import Archive
 from steinbox.evaluation.calls import Block, Calls, Values
+from steinbox.evaluation.derived import Quantities, stack
 from steinbox.evaluation.faults import Failure, Fault, add_fault, hint_for_rows
 from steinbox.evaluation.types import Evaluation
 from steinbox.evaluation.workers import Dispatcher, InProcess, Workers
@@ -88,6 +89,8 @@ class Evaluator:
         self._archived: list[Archive] = []
         self._num_archived = 0
         self._probe: Probe | None = None
+        self._shapes: dict[str, tuple[int, ...]] = {}
+        self.odd_quantities: set[str] = set()
 
     @property
     def num_remaining(self) -> int:
@@ -128,6 +131,7 @@ class Evaluator:
             self._require_same_function(account.probe)
         self.num_evals, self.failures, self._probe = account.num_evals, account.failures, account.probe
         self._archived, self._num_archived = [archive], len(archive)
+        self._shapes = {name: column.shape[1:] for name, column in archive.derived.items()}
         self._recent.extend(account.recent)
         if self.fails_too_often:  # what stopped the run then may have been repaired
             self._recent.clear()
@@ -212,7 +216,18 @@ class Evaluator:
         if self._probe is None and np.isfinite(batch.log_prob[worked]).any():
             row = int(np.flatnonzero(worked & np.isfinite(batch.log_prob))[0])
             self._probe = Probe(batch.block.points[row], int(batch.block.numbers[row]), float(batch.log_prob[row]))
-        self._archived.append(Archive(batch.block.points[worked], batch.log_prob[worked], batch.seconds[worked]))
+        derived = self._stack_derived([row for row, is_kept in zip(batch.derived, worked, strict=True) if is_kept])
+        self._archived.append(
+            Archive(batch.block.points[worked], batch.log_prob[worked], batch.seconds[worked], derived)
+        )
+
+    def _stack_derived(self, rows: list[Quantities]) -> dict[str, Array]:
+        """Derived quantities as columns; the first evaluation that has one decides its shape."""
+        columns = stack(rows, self._shapes)
+        self._shapes = {name: column.shape[1:] for name, column in columns.items()}
+        for row in rows:
+            self.odd_quantities |= {name for name, value in row.items() if np.shape(value) != self._shapes[name]}
+        return columns
 
 
 class _Batch:
@@ -223,6 +238,7 @@ class _Batch:
         self.block = Block(points, np.arange(first_number, first_number + num_points))
         self.log_prob, self.seconds = np.full(num_points, -np.inf), np.zeros(num_points)
         self.score = np.zeros_like(points)
+        self.derived: list[Quantities] = [{}] * num_points
         self.faults: list[Fault | None] = [None] * num_points
         self.done, self.failed = np.zeros(num_points, dtype=bool), np.zeros(num_points, dtype=bool)
 
@@ -233,6 +249,8 @@ class _Batch:
         self.done[rows] = True
         for row, fault in zip(rows, values.faults, strict=True):
             self.faults[row], self.failed[row] = fault, fault is not None
+        for row, quantities in zip(rows, values.derived, strict=False):  # there may be none
+            self.derived[row] = quantities
 
 
 def _failure(point: Array, fault: Fault | None) -> Failure:

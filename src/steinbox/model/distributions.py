@@ -83,7 +83,8 @@ def as_factor(names: tuple[str, ...], given: Any, *, is_periodic: bool = False) 
 
 def _no_distribution(label: str, given: object) -> TypeError:
     return TypeError(
-        f"expected a distribution of scipy.stats with its parameters for {label}, such as stats.norm(0, 1), got {given!r}"
+        f"expected a distribution of scipy.stats with its parameters for {label}, such as stats.norm(0, 1), "
+        f"got {given!r}"
     )
 
 

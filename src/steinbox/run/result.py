@@ -7,7 +7,8 @@ import re
 import secrets
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -121,6 +122,19 @@ class Result:
     coverage: Coverage | None = None
     constants: Mapping[str, Any] = field(default_factory=dict)
 
+    @cached_property
+    def derived(self) -> Mapping[str, Array]:
+        """What the function returned beside its log-density, at the particles: (n, …) arrays by name.
+
+        They have the particles' weights. NaN where the function returned none, or failed.
+        """
+        return self.archive.find(self.particles)
+
+    @cached_property
+    def pool_derived(self) -> Mapping[str, Array]:
+        """The same at all points of the pool, whose weights are ``pool_weights``."""
+        return self.archive.find(self.pool)
+
     @property
     def mean(self) -> Array:
         """The weighted mean of the particles; of an angle, the direction of the mean on the circle."""
@@ -211,13 +225,13 @@ class Result:
         }
         arrays = {name: getattr(self, name) for name in ("particles", "weights", "log_prob", "pool", "pool_weights")}
         arrays |= {f"mixture/{name}": values for name, values in packed.items()}
-        arrays |= {f"archive/{each.name}": getattr(self.archive, each.name) for each in fields(Archive)}
+        arrays |= {f"archive/{name}": values for name, values in self.archive.to_arrays().items()}
         arrays |= {f"trace/{name}": values for name, values in self.trace.items()}
         return header, arrays
 
     @classmethod
     def _from_header_and_arrays(cls, header: dict[str, Any], arrays: dict[str, Array]) -> Result:
-        trace, archive = _pop_prefix(arrays, "trace/"), Archive(**_pop_prefix(arrays, "archive/"))
+        trace, archive = _pop_prefix(arrays, "trace/"), Archive.from_arrays(_pop_prefix(arrays, "archive/"))
         header |= {
             "names": tuple(header["names"]),
             "warnings": tuple(header["warnings"]),
