@@ -42,7 +42,7 @@ def test_every_particle_has_what_was_derived_there(method, bounds):
     assert result.archive.derived["path"].shape == (len(result.archive), 3)
 
 
-@pytest.mark.parametrize("executor", [None, 2])
+@pytest.mark.parametrize("executor", [None, 1])
 def test_wherever_it_runs(executor):
     plain = sb.sample(lambda x: with_sum(x)[0], START, **SMALL)
     for function, vectorized in ((with_sum, False), (rows_with_sum, True)):
