@@ -1,5 +1,7 @@
 """Models in a run: posterior and evidence in closed form, parameters by name and held, wherever a function may run."""
 
+import sys
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -184,6 +186,21 @@ def test_particles_and_bounds_of_all_parameters_lose_the_one_that_is_held():
     assert named.bounds.to_json() == [None, [0.0, None]]
 
 
+def test_a_start_by_name_is_in_the_order_of_the_names():
+    start = {"n": stats.norm(100, 1), "level": stats.norm(10, 1), "slope": stats.norm(1, 1)}
+    first = []
+
+    def seen(x):
+        first.append(x)
+        return line_of_array(x)
+
+    sb.sample(seen, start, names=NAMES, **SMALL)
+    np.testing.assert_allclose(np.median(first[:50], axis=0), [1, 10, 100], atol=1)
+    model = sb.Model(line, prior={"slope": LINE["slope"], "level": LINE["level"]})
+    result = sb.sample(model, {"level": stats.norm(3, 1), "slope": stats.norm(2, 1)}, fixed={"n": 3}, **SMALL)
+    np.testing.assert_allclose(result.mean, [2, 3], atol=0.2)
+
+
 def test_rows_by_name_are_arrays():
     shapes = set()
 
@@ -209,6 +226,12 @@ def test_rows_by_name_are_arrays():
         ({"fixed": [3], "names": NAMES}, TypeError, 'expected fixed to be a dictionary such as {"n": 3}'),
         ({"fixed": dict.fromkeys(NAMES, 1.0), "names": NAMES}, ValueError, "holds all parameters"),
         ({"bounds": {"m": (0, 1)}, "names": NAMES}, ValueError, r"bounds= names \['m'\]"),
+        ({"initial": {"a": stats.norm()}, "names": NAMES}, ValueError, r"for \['slope', 'level', 'n'\], got \['a'\]"),
+        (
+            {"initial": {("n", "slope"): stats.multivariate_normal([0, 0]), "level": stats.norm()}, "names": NAMES},
+            ValueError,
+            "those of a joint one side by side",
+        ),
         (
             {"fixed": {"n": 3}, "names": NAMES, "initial": sb.GaussianMixture([STARTS["gaussian"]])},
             ValueError,
@@ -252,3 +275,31 @@ def test_a_start_of_the_new_interface():
     assert new.particles.shape == (50, 3)
     one = sb.sample(lambda x: -0.5 * x[0] ** 2, stats.Normal(mu=0.0, sigma=3.0), **SMALL)
     assert one.particles.shape == (50, 1)
+
+
+# -- other methods, other functions ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "method",
+    [sb.baselines.SMC(), sb.baselines.AdaptiveMetropolis(num_iterations=60), sb.AnnealedGFSVGD(num_iterations=60)],
+    ids=["smc", "metropolis", "stein"],
+)
+def test_every_method_samples_a_model(method):
+    """Bounded, so that the prior is the start of the free parameters."""
+    prior = {"rate": stats.gamma(2, scale=1 / 3), "mean": stats.norm(0, 2)}
+    total = len(DATA), DATA.sum()
+    model = sb.Model(lambda p: total[0] * np.log(p["rate"]) - p["rate"] * total[1] + log_likelihood(p), prior=prior)
+    result = sb.sample(model, method=method, num_particles=200, max_evals=12_200, seed=0)
+    exact = stats.gamma(2 + total[0], scale=1 / (3 + total[1]))
+    spread = [exact.std(), PRECISION**-0.5]
+    np.testing.assert_allclose(result.mean, [exact.mean(), DATA.sum() / PRECISION], atol=0.3 * max(spread))
+
+
+def test_a_program_is_a_likelihood_of_an_array():
+    program = "import json, sys; x = json.load(sys.stdin); print(-0.5 * sum(value**2 for value in x))"
+    likelihood = sb.adapters.Subprocess([sys.executable, "-S", "-c", program])
+    model = sb.Model(likelihood, prior=[stats.norm(1, 1), stats.expon()], names=["a", "b"])
+    settings = {"num_particles": 10, "max_evals": 20, "seed": 0}
+    python = sb.sample(sb.Model(lambda x: -0.5 * sum(x**2), prior=[stats.norm(1, 1), stats.expon()]), **settings)
+    np.testing.assert_allclose(sb.sample(model, **settings).log_prob, python.log_prob)

@@ -79,6 +79,18 @@ class Prior:
             raise ValueError("fixed= holds all parameters: there is nothing to sample")
         return Prior(rest)
 
+    def in_order(self, names: Sequence[str]) -> Prior:
+        """The same prior with its parameters in this order."""
+        if set(names) != set(self.names):
+            raise ValueError(f"expected distributions for {list(names)}, got {list(self.names)}")
+        ordered = Prior(tuple(sorted(self.factors, key=lambda factor: list(names).index(factor.names[0]))))
+        if ordered.names != tuple(names):
+            raise ValueError(
+                f"expected the parameters in the order {list(names)}, those of a joint one side by side, got "
+                f"{list(self.names)}"
+            )
+        return ordered
+
     @cached_property
     def _parts(self) -> list[tuple[Initial, slice]]:
         ends = np.cumsum([len(factor.names) for factor in self.factors]).tolist()

@@ -130,7 +130,7 @@ def _as_start(initial: Any) -> Any:
         return as_prior(initial)
     if isinstance(initial, Sequence) and any(_is_new(item) for item in initial):
         return [NewInterface(item) if _is_new(item) else item for item in initial]
-    return as_prior([initial]) if _is_new(initial) else initial
+    return [NewInterface(initial)] if _is_new(initial) else initial
 
 
 def _is_new(item: object) -> bool:
@@ -141,10 +141,10 @@ def _free_initial(initial: Any, arguments: Arguments) -> Any:
     """The start of the free parameters; one of all parameters loses those that are held."""
     is_free = [name not in arguments.fixed for name in arguments.names]
     num_all, num_free = len(is_free), sum(is_free)
+    if isinstance(initial, Prior):
+        return initial.without(arguments.fixed).in_order(arguments.free)
     if initial is None or num_all == num_free:
         return initial
-    if isinstance(initial, Prior):
-        return initial.without(set(arguments.fixed) & set(initial.names)) if initial.dimension > num_free else initial
     dimension = getattr(initial, "dimension", None)
     if isinstance(initial, Gaussian) and dimension == num_all:
         return Gaussian(initial.mean[is_free], cov=initial.cov[np.ix_(is_free, is_free)])

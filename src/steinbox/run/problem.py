@@ -129,7 +129,7 @@ def check_names(names: Sequence[str] | None, dimension: int) -> tuple[str, ...]:
     if names is None:
         return tuple(f"x{k}" for k in range(dimension))
     if isinstance(names, str) or len(names) != dimension or len(set(names)) != dimension:
-        raise ValueError(f"expected {dimension} different names, one per parameter, got {names!r}")
+        raise ValueError(f"expected {dimension} different names, one per parameter, got {list(names)}")
     return tuple(map(str, names))
 
 
