@@ -152,3 +152,14 @@ def test_points_that_were_not_evaluated_have_none():
     np.testing.assert_array_equal(archive.find(np.array([[0, 1, 0], [0.5, 0.5, 0]]))["r0"], [1, np.nan])
     with pytest.raises(ValueError, match="3 rows of each derived quantity"):
         Archive(np.eye(3), np.zeros(3), np.zeros(3), {"r0": np.arange(2.0)})
+
+
+def test_a_resumed_run_knows_the_shapes():
+    calls = Calls(lambda x: (0.0, {"path": np.ones(3 if x[0] > 0 else 2)}))
+    before = Evaluator(calls, max_evals=100)
+    before(np.ones((2, 1)))
+    after = Evaluator(calls, max_evals=100)
+    after.restore(before.account, before.archive)
+    after(np.array([[-1.0], [1.0]]))
+    np.testing.assert_array_equal(np.isnan(after.archive.derived["path"][:, 0]), [False, False, True, False])
+    assert after.odd_quantities == {"path"}

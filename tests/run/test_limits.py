@@ -94,6 +94,7 @@ def test_a_second_signal_does_not_disturb_the_first():
             try:
                 os.kill(os.getpid(), signal.SIGTERM)
             finally:
+                assert signal.getsignal(signal.SIGTERM) is signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
                 os.kill(os.getpid(), signal.SIGTERM)
 
     assert run(callback=send_twice).status is sb.Status.TERMINATED
