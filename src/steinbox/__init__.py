@@ -9,9 +9,10 @@ from steinbox.densities.fitting import CurvedMixtures
 from steinbox.densities.gaussian import Gaussian
 from steinbox.densities.gaussian_mixture import GaussianMixture
 from steinbox.diagnostics import black_box_weights, gf_ksd, goodness_of_fit, ksd, mmd, thin
-from steinbox.evaluation import Archive, Evaluation, TargetError, WorkersLostError
+from steinbox.evaluation import Archive, Evaluation, TargetError, TimeSpentError, WorkersLostError
 from steinbox.maps import coordinates
 from steinbox.maps.bounds import Periodic
+from steinbox.model import Model
 from steinbox.numerics import bandwidth, kernels, optimizers
 from steinbox.numerics.herding import select
 from steinbox.run.checkpoint import Checkpoint, CheckpointError, CheckpointWarning
@@ -44,6 +45,7 @@ __all__ = [
     "GaussianMixture",
     "Iteration",
     "Method",
+    "Model",
     "Periodic",
     "Problem",
     "Proposer",
@@ -54,6 +56,7 @@ __all__ = [
     "StalledError",
     "Status",
     "TargetError",
+    "TimeSpentError",
     "WeightedSample",
     "WorkersLostError",
     "adaptive",

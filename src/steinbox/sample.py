@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import importlib.metadata
-import inspect
 import secrets
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
@@ -15,29 +14,37 @@ from typing import Any
 import numpy as np
 
 from steinbox.common.checks import is_number, whole_number
-from steinbox.evaluation import Archive, Calls, Evaluator, as_workers
+from steinbox.evaluation import Archive, Calls, Evaluator, WorkersLostError, as_workers
+from steinbox.model import Model, as_target
 from steinbox.run.checkpoint import Checkpoint
+from steinbox.run.doubts import ask_about_spread, ask_about_values
 from steinbox.run.loop import Callback, Outcome, RunState, run, trace_columns
 from steinbox.run.problem import Task, free_values, to_user_units, understand
 from steinbox.run.progress import progress_bar
 from steinbox.run.result import Result
 from steinbox.run.resume import checkpoint_hook, open_journal, restore_run, stored_seed
+from steinbox.run.signals import signals_as_interrupts
 from steinbox.run.warnings import collect_warnings
 from steinbox.samplers.adaptive import AdaptiveImportanceSampling
 from steinbox.samplers.base import Method, Sampler, State, WeightedSample
 
+_ODD_QUANTITY = "The derived quantity {name!r} has not always the shape that it had first: where it has not, it is NaN."
+
 
 def sample(
-    log_prob: Callable[..., Any],
-    initial: object,
+    log_prob: Callable[..., Any] | Model,
+    initial: object = None,
     *,
     num_particles: int | None = None,
     method: Method[Any] | None = None,
     max_evals: int | None = None,
+    max_seconds: float | None = None,
     vectorized: bool = False,
     score: Callable[..., Any] | None = None,
     names: Sequence[str] | None = None,
-    bounds: Sequence[object] | None = None,
+    by_name: bool = False,
+    fixed: Mapping[str, Any] | None = None,
+    bounds: Sequence[object] | Mapping[str, object] | None = None,
     executor: object = None,
     timeout: float | None = None,
     retries: int = 0,
@@ -53,15 +60,17 @@ def sample(
 
     Parameters
     ----------
-    log_prob : callable
+    log_prob : callable or Model
         ``(d,) -> float``, or ``(n, d) -> (n,)`` with ``vectorized=True``. −inf means outside the support. A point at
         which it raises, or returns NaN or +inf, counts as failed; the run goes on without it. If it has a parameter
         ``rng``, it gets a generator for each evaluation (a list of them, one per point, with ``vectorized=True``), so
-        that estimates by simulation are reproducible wherever they run.
-    initial : Gaussian, scipy.stats distribution, list of univariate ones, (n, d) array, or None
+        that estimates by simulation are reproducible wherever they run. It may return ``(log_prob, {name: value or
+        array})``: derived quantities, kept with each evaluation, see ``result.derived``. A :class:`steinbox.Model` has
+        its prior apart.
+    initial : Gaussian, scipy.stats distribution, list of univariate ones, dictionary of them, (n, d) array, or None
         Where to start: a distribution, or the particles themselves (annealed methods and the default then fit a
         Gaussian to them, as they do to the draws of a distribution with walls). It is cut off at the bounds; with None,
-        and finite bounds, it is uniform between them.
+        a Model starts from its prior, and any other function uniformly between its bounds, which must be finite.
     num_particles : int
         200 if not given; an array as ``initial`` sets it.
     method : AdaptiveImportanceSampling, SVGD, GFSVGD, AnnealedSVGD, AnnealedGFSVGD or one of :mod:`steinbox.baselines`
@@ -69,13 +78,23 @@ def sample(
     max_evals : int
         The budget of evaluations. If not given: what the method's ``num_iterations`` needs, or 20,000 (ten rounds of
         all particles if that is more).
+    max_seconds : float
+        The time that this call may take, by the clock on the wall; looked at between blocks of evaluations, each of
+        which takes about a tenth of a second or one call. If it ends in the middle of a batch, the particles are those
+        of the iteration before. A run that is resumed has the time anew.
     vectorized : bool
         Whether ``log_prob`` (and ``score``) take all points at once.
     score : callable
         The gradient of ``log_prob``, for the methods that need it.
     names : sequence of str
-        The parameters' names; ``x0, x1, …`` if not given.
-    bounds : sequence of (low, high), Periodic or None
+        The parameters' names; ``x0, x1, …`` if not given, or those of a dictionary as ``initial``.
+    by_name : bool
+        Whether ``log_prob`` takes a dictionary of the parameters by name, in place of an array; of arrays, one entry
+        for each point, with ``vectorized=True``. (So does ``score``, and returns one.)
+    fixed : mapping of str to value
+        Parameters that are held, by name: the function gets them as always, and the sampler does not know of them.
+        They stand in ``result.constants``. ``names``, ``bounds`` and ``initial`` may still speak of them, or not.
+    bounds : sequence of (low, high), Periodic or None, or mapping of them by name
         One entry per parameter; None or ±inf for an open end. ``log_prob`` is never called on or beyond a bound (an
         angle may be its lower one).
     executor : int, executor or pool
@@ -88,7 +107,8 @@ def sample(
     retries : int
         How often a call that raises is made again before it counts as failed.
     max_failure_rate : float
-        The run stops when a larger share of the last 200 evaluations failed.
+        The run stops when a larger share of the last 200 evaluations failed; those of the start (the first 200, or a
+        twentieth of the budget) are not judged.
     noise : float or bool
         Says that ``log_prob`` is an estimate: its standard deviation, or True to have it estimated. Surrogates then
         smooth instead of interpolating, and the default asks for twice as many draws before it stops early. Markov
@@ -108,8 +128,8 @@ def sample(
     Returns
     -------
     Result
-        Its ``status`` says why the run ended. Ctrl-C ends a run with a valid partial result, once the first iteration
-        is complete.
+        Its ``status`` says why the run ended. Ctrl-C, SIGTERM and SIGHUP end a run with a valid partial result, once
+        the first iteration is complete.
 
     Examples
     --------
@@ -122,25 +142,38 @@ def sample(
     """
     method = AdaptiveImportanceSampling() if method is None else method
     _check_functions(log_prob, score, method)
-    _check_tolerance(timeout, max_failure_rate)
+    _check_tolerance(timeout, max_seconds, max_failure_rate)
     seed = None if seed is None else whole_number("seed", seed, 0)
-    with ExitStack() as stack:
+    target = as_target(log_prob, initial, score=score, names=names, bounds=bounds, fixed=fixed, by_name=by_name)
+    with signals_as_interrupts(), ExitStack() as stack:
         journal = None if checkpoint is None else stack.enter_context(open_journal(checkpoint))
         stored = None if journal is None else journal.load()
         if stored is not None:
             seed = stored_seed(seed, stored)
         seed = secrets.randbits(63) if seed is None else seed
         rng = np.random.default_rng(seed)
-        task = understand(method, initial, num_particles, max_evals, noise, bounds, names, archive, rng)
+        task = understand(
+            method,
+            target.initial,
+            num_particles,
+            max_evals,
+            noise,
+            target.bounds,
+            target.names,
+            archive,
+            target.constants,
+            rng,
+        )
         sampler = method.plan(task.problem)
         run_state = RunState(_start(sampler, task, rng))
         calls = Calls(
-            log_prob,
-            score=score if method.needs_score else None,
+            target.log_prob,
+            score=target.score if method.needs_score else None,
             vectorized=vectorized,
-            takes_rng=_takes_rng(log_prob),
+            takes_rng=target.takes_rng,
             seed=seed,
             retries=whole_number("retries", retries, 0),
+            prior=target.prior,
         )
         workers = None
         if not (executor is None and timeout is None):
@@ -150,11 +183,13 @@ def sample(
             max_evals=task.problem.max_evals,
             workers=workers,
             max_failure_rate=max_failure_rate,
+            max_seconds=max_seconds,
             transform=task.transform,
         )
         if stored is not None:
             is_noisy = bool(noise) and not calls.takes_rng
             run_state = restore_run(stored, task, sampler, evaluator, rng, is_noisy=is_noisy)
+        num_evals_before = evaluator.num_evals
         callbacks = () if callback is None else (callback,)
         if sys.stderr.isatty() if progress is None else progress:
             callbacks = (stack.enter_context(progress_bar()), *callbacks)
@@ -170,7 +205,11 @@ def sample(
         )
         if journal is not None:
             journal.write_last()
-    return _result(outcome, evaluator, task, seed, () if journal is None else tuple(journal.warnings))
+        is_judged = outcome.status.is_complete and evaluator.num_evals > num_evals_before and not noise
+        change = _find_change(evaluator) if is_judged else ""
+    odd = (_ODD_QUANTITY.format(name=name) for name in sorted(evaluator.odd_quantities))
+    doubts = (change, *odd, *ask_about_values(evaluator.archive, task.bounds), *ask_about_spread(outcome, task))
+    return _result(outcome, evaluator, task, seed, (*filter(None, doubts), *(journal.warnings if journal else ())))
 
 
 def _start(sampler: Sampler[State], task: Task, rng: np.random.Generator) -> State:
@@ -179,6 +218,14 @@ def _start(sampler: Sampler[State], task: Task, rng: np.random.Generator) -> Sta
     if task.archive is None:
         return state
     return sampler.warm_start(state, *free_values(task.archive, task.bounds))
+
+
+def _find_change(evaluator: Evaluator) -> str:
+    """Whether the function still says what it said; nothing that happens here may cost the result."""
+    try:
+        return evaluator.find_change()
+    except (KeyboardInterrupt, WorkersLostError):
+        return ""
 
 
 def _result(outcome: Outcome, evaluator: Evaluator, task: Task, seed: int, more_warnings: tuple[str, ...]) -> Result:
@@ -208,6 +255,7 @@ def _result(outcome: Outcome, evaluator: Evaluator, task: Task, seed: int, more_
         seed=seed,
         config=task.config,
         version=importlib.metadata.version("steinbox"),
+        constants=task.constants,
     )
 
 
@@ -229,18 +277,9 @@ def _check_functions(log_prob: object, score: object, method: object) -> None:
         )
 
 
-def _check_tolerance(timeout: float | None, max_failure_rate: float) -> None:
-    if timeout is not None and not (is_number(timeout) and timeout > 0):
-        raise ValueError(f"expected timeout to be a positive number of seconds, got {timeout!r}")
+def _check_tolerance(timeout: float | None, max_seconds: float | None, max_failure_rate: float) -> None:
+    for name, seconds in {"timeout": timeout, "max_seconds": max_seconds}.items():
+        if seconds is not None and not (is_number(seconds) and seconds > 0):
+            raise ValueError(f"expected {name} to be a positive number of seconds, got {seconds!r}")
     if not (is_number(max_failure_rate) and 0 <= max_failure_rate <= 1):
         raise ValueError(f"expected max_failure_rate between 0 and 1, got {max_failure_rate!r}")
-
-
-def _takes_rng(log_prob: Callable[..., Any]) -> bool:
-    """Whether there is a parameter ``rng`` that nobody has given a value yet."""
-    try:
-        rng = inspect.signature(log_prob).parameters.get("rng")
-    except (TypeError, ValueError):  # some compiled functions have no signature
-        return False
-    by_name = rng is not None and rng.kind in (rng.KEYWORD_ONLY, rng.POSITIONAL_OR_KEYWORD)
-    return rng is not None and by_name and rng.default in (None, rng.empty)

@@ -148,7 +148,7 @@ def test_a_program_is_sampled_like_the_function(c_program, executor):
     with ThreadPoolExecutor(2) as threads:
         executor = threads if executor == "threads" else executor
         result = run(Subprocess([c_program, "faulty"], input="text"), executor=executor)
-    assert result.status is sb.Status.FINISHED
+    assert result.status is sb.Status.BUDGET_SPENT
     # log-densities of the program differ in their last digit, and climbs take differences of them
     np.testing.assert_allclose(result.particles, reference.particles, rtol=1e-9, atol=1e-9)
     assert {name: failure.count for name, failure in result.failures.items()} == {"exception": reference.num_failures}
@@ -230,7 +230,7 @@ def test_special_values_are_left_to_the_evaluator(script, word, kind):
         return log_prob(x) if 0.4 < x[0] % 1 < 0.42 else normal(x)
 
     result = run(away_from_the_middle)
-    assert result.status is sb.Status.FINISHED
+    assert result.status is sb.Status.BUDGET_SPENT
     assert list(result.failures) == ([] if kind is None else [kind])
 
 

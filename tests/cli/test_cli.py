@@ -52,7 +52,7 @@ def test_sample_writes_what_the_library_returns(run, model, tmp_path):
     outcome = run("sample", f"{model}:log_prob", "--max-evals", 200, "--seed", 3)
     assert outcome.exit_code == 0, outcome.output
     assert "left [red]" in outcome.output
-    assert "The run came to its end" in outcome.output
+    assert "The budget of evaluations was spent" in outcome.output
     assert "wrote" in outcome.output
     loaded = sb.Result.load(tmp_path / "run.npz")
     expected = sb.sample(
@@ -173,7 +173,14 @@ def test_a_folder_that_cannot_be_written_is_noticed_before_anything_is_spent(mod
     assert deep.exists()
 
 
-def test_ctrl_c_saves_what_is_there(model, tmp_path):
+@pytest.mark.parametrize(
+    ("name", "code", "sentence", "status"),
+    [
+        ("SIGINT", 130, "Interrupted by the user", sb.Status.INTERRUPTED),
+        ("SIGTERM", 143, "Ended by a signal", sb.Status.TERMINATED),
+    ],
+)
+def test_ctrl_c_and_a_scheduler_s_signal_save_what_is_there(name, code, sentence, status, tmp_path):
     """A real process, interrupted by a real signal while it sleeps in the user's function."""
     slow = tmp_path / "slow.py"
     slow.write_text(
@@ -182,18 +189,45 @@ def test_ctrl_c_saves_what_is_there(model, tmp_path):
         "def f(x):\n"
         "    calls.append(1)\n"
         "    if len(calls) == 150:\n"
-        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        f"        os.kill(os.getpid(), signal.{name})\n"
         "    return -float(x @ x)\n"
     )
     command = [sys.executable, "-m", "steinbox", "sample", f"{slow}:f", "--initial", "mean=0,0 std=1"]
     outcome = subprocess.run(
         [*command, "--particles", "10", "--out", str(tmp_path / "run.npz")], capture_output=True, text=True, check=False
     )
-    assert outcome.returncode == 130
-    assert "Interrupted by the user" in outcome.stdout
+    assert outcome.returncode == code
+    assert sentence in outcome.stdout
     result = sb.Result.load(tmp_path / "run.npz")
-    assert result.status is sb.Status.INTERRUPTED
+    assert result.status is status
     assert np.isfinite(result.log_prob).all()
+
+
+def test_a_model_needs_no_start(run, tmp_path):
+    path = tmp_path / "posterior.py"
+    path.write_text(
+        "import steinbox as sb\n"
+        "from scipy import stats\n"
+        "def log_likelihood(p):\n"
+        "    return -0.5 * (p['left'] - p['n']) ** 2\n"
+        "fixed = {'n': 3}\n"
+        "names = ['of', 'another', 'function']\n"
+        "posterior = sb.Model(log_likelihood, prior={'left': stats.norm(0, 2), 'rate': stats.expon()})\n"
+    )
+    outcome = run("sample", f"{path}:posterior", "--max-evals", 500, "--seed", 0)
+    assert outcome.exit_code == 0, outcome.output
+    result = sb.Result.load(tmp_path / "run.npz")
+    assert (result.names, result.constants) == (("left", "rate"), {"n": 3})
+    assert result.mean[0] == pytest.approx(2.4, abs=0.3)
+
+
+def test_a_limit_of_time_is_no_error(run, tmp_path):
+    slow = tmp_path / "slow.py"
+    slow.write_text("import time\ndef f(x):\n    time.sleep(0.001)\n    return -float(x @ x)\n")
+    outcome = run("sample", f"{slow}:f", "--initial", "mean=0,0 std=1", "--max-seconds", "1.0", "--max-evals", 90_000)
+    assert outcome.exit_code == 0, outcome.output
+    assert "The time was up" in outcome.output
+    assert sb.Result.load(tmp_path / "run.npz").num_evals < 90_000
 
 
 def test_diagnose_judges_a_saved_run(run, tmp_path):

@@ -228,3 +228,46 @@ def test_a_user_s_interrupt_passes_through():
 
     with pytest.raises(KeyboardInterrupt):
         evaluator(log_prob)(POINTS)
+
+
+@pytest.mark.parametrize("bad", [True, np.bool_(False), np.ma.masked, np.ma.array([3], mask=[True])], ids=range(4))
+def test_truth_values_and_masked_numbers_are_no_log_density(bad):
+    evaluation = evaluator(at_the_third(bad))(POINTS)
+    np.testing.assert_array_equal(evaluation.failed, [False, False, True, False])
+
+
+def test_truth_values_and_masked_numbers_are_no_log_density_all_at_once():
+    evaluation = evaluator(lambda x: np.ma.array(x[:, 0], mask=x[:, 0] == 4), vectorized=True)(POINTS)
+    np.testing.assert_array_equal(evaluation.failed, [False, False, True, False])
+    with pytest.raises(TargetError, match="log_prob returned .*, expected one real number"):
+        evaluator(lambda x: x[:, 0] > 3, vectorized=True)(POINTS)
+
+
+@pytest.mark.parametrize("function", [lambda x: -(x[:, 0] ** 2), lambda x: -(x**2).sum(axis=1), lambda x: -(x**2)])
+def test_a_function_of_rows_gets_a_hint(function):
+    hint = r"all failed.*Does it take all points at once, one in each row\? Then say vectorized=True"
+    with pytest.raises(TargetError, match=hint):
+        evaluator(function)(POINTS)
+    with pytest.raises(TargetError) as caught:
+        evaluator(lambda x: 1 / 0)(POINTS)
+    assert "vectorized" not in str(caught.value)
+
+
+def test_failures_of_a_wide_start_are_no_reason_to_stop():
+    calls = evaluator(lambda x: np.nan if x[0] % 2 else 0.0, max_evals=4_000)
+    for _ in range(4):
+        calls(np.column_stack([np.arange(50.0), np.zeros(50)]))
+    assert calls.num_failures == 100
+    assert not calls.fails_too_often
+
+
+def test_the_rate_of_failures_is_that_of_the_last_200():
+    calls = evaluator(lambda x: np.nan if x[0] > 0 else 0.0, max_evals=4_000)
+    good, bad = np.zeros((100, 2)), np.vstack([np.zeros((1, 2)), np.ones((99, 2))])
+    for batch in (good, good, bad):
+        calls(batch)
+        assert not calls.fails_too_often, "the start, and half of a window"
+    calls(good)
+    assert calls.fails_too_often, "99 of the last 200"
+    calls(good)
+    assert not calls.fails_too_often

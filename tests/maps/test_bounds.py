@@ -1,6 +1,7 @@
 """Bounded parameters: the right density, never a bound itself, and only the user's units in sight."""
 
 import dataclasses
+import json
 
 import numpy as np
 import pytest
@@ -289,6 +290,11 @@ def test_a_checkpoint_with_bounds(tmp_path):
         ({"bounds": [(0, 5e-324), None, None]}, ValueError, "numbers between them"),
         ({"bounds": "positive"}, TypeError, "expected bounds to be a list"),
         ({"bounds": [(100, 101), (0, None), (0, 1)]}, ValueError, "lie inside the bounds; choose an `initial`"),
+        (
+            {"bounds": ([0, 0, 0], [9, 9, 9])},
+            TypeError,
+            r"If these are \(lows, highs\), write list\(zip\(lows, highs\)\)",
+        ),
         ({"initial": None}, ValueError, "expected `initial`, since not all bounds are finite"),
         ({"initial": None, "bounds": None}, ValueError, "expected `initial` to be"),
     ],
@@ -296,3 +302,28 @@ def test_a_checkpoint_with_bounds(tmp_path):
 def test_nonsense_is_refused_in_words(settings, error, message):
     with pytest.raises(error, match=message):
         run(**settings)
+
+
+@pytest.mark.parametrize(
+    "kind", [list, np.array, lambda rows: tuple(map(np.array, rows))], ids=["list", "array", "scipy"]
+)
+def test_bounds_that_make_sense_both_ways_are_refused(kind):
+    message = (
+        r"can be read as a \(low, high\) for each parameter or as \(lows, highs\): write .*\(0.*, 5.*\), \(1.*, 10"
+    )
+    with pytest.raises(ValueError, match=message):
+        as_bounds(kind([[0.0, 1.0], [5.0, 10.0]]))
+
+
+def test_bounds_that_make_sense_one_way_are_taken():
+    expected = Bounds((Between(0.0, 1.0), Between(-5.0, 10.0)))
+    for bounds in ([(0, 1), (-5, 10)], [[0, 1], [-5, 10]], np.array([[0, 1], [-5, 10]])):
+        assert as_bounds(bounds) == expected
+    assert as_bounds([(0, 1), (5, 10)]) == Bounds((Between(0.0, 1.0), Between(5.0, 10.0)))
+    with pytest.raises(ValueError, match=r"low < high, got \[0, -5\]. If these are \(lows, highs\), write list"):
+        as_bounds([[0, -5], [1, 10]])
+
+
+def test_bounds_that_were_saved_are_read_as_they_were():
+    bounds = as_bounds([(0, 1), (5, 10)])
+    assert Bounds.from_json(json.loads(json.dumps(bounds.to_json()))) == bounds

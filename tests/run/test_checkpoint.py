@@ -37,7 +37,8 @@ def noisy(x, rng):
 
 def run(path=None, function=log_prob, **settings):
     defaults = {"method": sb.AnnealedGFSVGD(), "num_particles": 20, "max_evals": 300, "seed": 5, "score": score}
-    return sb.sample(function, START, checkpoint=path, **defaults | settings)
+    settings = {"initial": START} | defaults | settings
+    return sb.sample(function, settings.pop("initial"), checkpoint=path, **settings)
 
 
 def interrupt_at(index):
@@ -83,9 +84,9 @@ def test_a_finished_run_is_not_paid_again(tmp_path):
         return log_prob(x)
 
     first = run(tmp_path / "run.ckpt", counted)
-    assert num_calls == 300
+    assert num_calls == 302, "two, to see that it has not changed, are not counted"
     assert_same(run(tmp_path / "run.ckpt", counted), first)
-    assert num_calls == 301, "one call, to see that it is the same function"
+    assert num_calls == 303, "one call, to see that it is the same function"
 
 
 def test_deleting_the_checkpoint_starts_anew(tmp_path):
@@ -162,7 +163,8 @@ def test_without_a_seed_the_checkpoint_s_is_taken(tmp_path):
         ({"names": ["a", "b"]}, r"names was \['x0', 'x1'\] and is \['a', 'b'\]"),
         ({"method": sb.GFSVGD()}, "method was 'AnnealedGFSVGD' and is 'GFSVGD'"),
         ({"method": sb.AnnealedGFSVGD(schedule=sb.Schedule(power=1))}, "settings: schedule: power was 2.0 and is 1"),
-        ({"num_particles": 25}, "initial particles was"),
+        ({"num_particles": 25}, "of another run: num_particles was 20 and is 25. Name"),
+        ({"initial": sb.Gaussian([0.0, 0.0], std=1.0)}, "of another run: `initial` is another one"),
         ({"function": lambda x: log_prob(x) + 1}, "log_prob at x = .* was .* and is .* now"),
     ],
 )

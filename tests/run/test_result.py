@@ -124,7 +124,7 @@ def test_repr_says_what_a_person_wants_to_know(result):
     assert "30 particles in 2 dimensions" in text
     assert "300 evaluations" in text
     assert f"{result.num_failures} of them failed" in text
-    assert "The run came to its end" in text
+    assert "The budget of evaluations was spent" in text
 
 
 def test_result_is_frozen(result):

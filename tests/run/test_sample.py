@@ -462,4 +462,4 @@ def test_import_is_light():
     modules = json.loads(
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     )
-    assert not {"matplotlib", "rich", "typer", "torch", "jax", "xarray"} & set(modules)
+    assert not {"matplotlib", "rich", "typer", "torch", "jax", "xarray", "scipy.stats", "scipy.spatial"} & set(modules)

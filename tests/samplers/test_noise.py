@@ -77,7 +77,7 @@ def test_a_noisy_function_that_says_so_can_be_resumed(tmp_path):
 
     settings = {"num_particles": 20, "max_evals": 200, "checkpoint": tmp_path / "run.ckpt", "seed": 0}
     sb.sample(log_prob, START, noise=1.0, callback=interrupt, **settings)
-    assert sb.sample(log_prob, START, noise=1.0, **settings).status is sb.Status.FINISHED
+    assert sb.sample(log_prob, START, noise=1.0, **settings).status is sb.Status.BUDGET_SPENT
 
 
 @pytest.mark.parametrize("noise", [-1.0, 0.0])

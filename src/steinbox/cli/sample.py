@@ -43,8 +43,11 @@ _METHODS: dict[Method, Callable[[], sb.Method[Any]]] = {
 }
 
 
+_EXIT_CODES = {sb.Status.INTERRUPTED: 130, sb.Status.TERMINATED: 143}  # 128 + SIGINT, 128 + SIGTERM, as shells say it
+
+
 def sample(
-    model: Annotated[str, typer.Argument(help="The log-density: path/to/model.py:function.")],
+    model: Annotated[str, typer.Argument(help="The log-density, or an sb.Model: path/to/model.py:name.")],
     initial: Annotated[
         str | None,
         typer.Option(
@@ -53,6 +56,7 @@ def sample(
     ] = None,
     particles: Annotated[int | None, typer.Option(help="Number of particles (default 200).")] = None,
     max_evals: Annotated[int, typer.Option(help="Budget of evaluations.")] = DEFAULT_EVALS,
+    max_seconds: Annotated[float | None, typer.Option(help="Stop in time, with what is there.")] = None,
     method: Annotated[Method, typer.Option(help="svgd and annealed-svgd need `score` in the file.")] = Method.adaptive,
     vectorized: Annotated[bool, typer.Option("--vectorized", help="The function takes all points at once.")] = False,
     workers: Annotated[int | None, typer.Option(help="Number of processes that evaluate.")] = None,
@@ -71,23 +75,28 @@ def sample(
 ) -> None:
     """Draw particles from a log-density in a Python file.
 
-    The file may also define `initial`, `names`, `bounds` and `score`.
+    The file may also define `initial`, `names`, `bounds`, `score`, `fixed` and `by_name`; an sb.Model has its own names
+    and bounds, and starts from its prior.
     """
     module, function = load_model(model)
     require_writable(out)
     start = getattr(module, "initial", None) if initial is None else parse_initial(initial)
-    bounds = getattr(module, "bounds", None)
-    if start is None and bounds is None:
+    is_model = isinstance(function, sb.Model)
+    names, bounds = (None if is_model else getattr(module, name, None) for name in ("names", "bounds"))
+    if start is None and bounds is None and not is_model:
         fail("no initial distribution: give --initial 'mean=0,0 std=3', or define `initial` or `bounds` in the file")
     result = _sample_or_exit(
         function,
         start,
         num_particles=particles,
         max_evals=max_evals,
+        max_seconds=max_seconds,
         method=_METHODS[method](),
         vectorized=vectorized,
         score=getattr(module, "score", None),
-        names=getattr(module, "names", None),
+        names=names,
+        by_name=getattr(module, "by_name", False),
+        fixed=getattr(module, "fixed", None),
         bounds=bounds,
         executor=workers,
         timeout=timeout,
@@ -102,8 +111,8 @@ def sample(
     result.save(out)
     show_result(result)
     report_written(out)
-    if result.status is sb.Status.INTERRUPTED:
-        raise typer.Exit(130)
+    if result.status in _EXIT_CODES:
+        raise typer.Exit(_EXIT_CODES[result.status])
 
 
 def _sample_or_exit(*arguments: Any, **settings: Any) -> sb.Result:

@@ -2,7 +2,7 @@
 
 from steinbox.evaluation.archive import Archive
 from steinbox.evaluation.calls import Calls
-from steinbox.evaluation.evaluator import Account, Evaluator, TargetError
+from steinbox.evaluation.evaluator import Account, Evaluator, TargetError, TimeSpentError
 from steinbox.evaluation.executors import as_workers
 from steinbox.evaluation.faults import Failure
 from steinbox.evaluation.types import Evaluation
@@ -16,6 +16,7 @@ __all__ = [
     "Evaluator",
     "Failure",
     "TargetError",
+    "TimeSpentError",
     "Workers",
     "WorkersLostError",
     "as_workers",

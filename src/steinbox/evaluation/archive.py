@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from steinbox.common.arrays import Array
 from steinbox.common.serialization import serializable
+from steinbox.evaluation.derived import join
+
+_SAME_RTOL = 1e-9  # by which a coordinate may change on the way through the bounds and back
 
 
 @serializable("evaluation-archive")
@@ -25,16 +28,21 @@ class Archive:
         −inf outside the support.
     seconds : (m,) array
         The time each call took, where it ran.
+    derived : dict of str to (m, …) array
+        What the function returned beside its log-density; NaN where it returned none.
     """
 
     points: Array
     log_prob: Array
     seconds: Array
+    derived: dict[str, Array] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in ("points", "log_prob", "seconds"):
             object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=np.float64))
         num_points = len(self.log_prob)
+        if any(len(column) != num_points for column in self.derived.values()):
+            raise ValueError(f"Archive expects {num_points} rows of each derived quantity")
         if np.ndim(self.points) != 2 or len(self.points) != num_points or np.shape(self.seconds) != (num_points,):
             raise ValueError(
                 "Archive expects points (m, d), log_prob (m,) and seconds (m,), got shapes "
@@ -46,7 +54,26 @@ class Archive:
 
     def first(self, num_points: int) -> Archive:
         """The first ``num_points`` evaluations."""
-        return Archive(self.points[:num_points], self.log_prob[:num_points], self.seconds[:num_points])
+        derived = {name: column[:num_points] for name, column in self.derived.items()}
+        return Archive(self.points[:num_points], self.log_prob[:num_points], self.seconds[:num_points], derived)
+
+    def find(self, points: Array) -> dict[str, Array]:
+        """The derived quantities at points that were evaluated; NaN at others.
+
+        Points that have been through the bounds and back may differ in their last digits, so that the nearest is
+        taken, in units of the standard deviation, if it is the same to nine digits.
+        """
+        from scipy.spatial import KDTree
+
+        if not self.derived:
+            return {}
+        scale = np.maximum(self.points.std(axis=0), np.finfo(np.float64).tiny)
+        rows = KDTree(self.points / scale).query(points / scale)[1]
+        is_same = np.isclose(self.points[rows], points, rtol=_SAME_RTOL, atol=0.0).all(axis=1)
+        found = {name: column[rows] for name, column in self.derived.items()}
+        for column in found.values():
+            column[~is_same] = np.nan
+        return found
 
     @classmethod
     def join(cls, parts: Sequence[Archive]) -> Archive:
@@ -55,21 +82,33 @@ class Archive:
             np.concatenate([part.points for part in parts]),
             np.concatenate([part.log_prob for part in parts]),
             np.concatenate([part.seconds for part in parts]),
+            join([(len(part), part.derived) for part in parts]),
         )
 
     def save(self, path: str | Path) -> Path:
         """Write it to one ``.npz`` file of arrays; returns the path."""
         path = Path(path)
         with path.open("wb") as file:
-            np.savez_compressed(file, points=self.points, log_prob=self.log_prob, seconds=self.seconds)
+            np.savez_compressed(file, allow_pickle=False, **self.to_arrays())
         return path
+
+    def to_arrays(self) -> dict[str, Array]:
+        """All of it by names, as :meth:`from_arrays` reads it."""
+        derived = {f"derived/{name}": column for name, column in self.derived.items()}
+        return {"points": self.points, "log_prob": self.log_prob, "seconds": self.seconds} | derived
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Array]) -> Archive:
+        """An archive from what :meth:`to_arrays` returned."""
+        derived = {name.removeprefix("derived/"): arrays[name] for name in arrays if name.startswith("derived/")}
+        return cls(arrays["points"], arrays["log_prob"], arrays["seconds"], derived)
 
     @classmethod
     def load(cls, path: str | Path) -> Archive:
         """Read what :meth:`save` wrote. Loading runs no code from the file."""
         try:
             with np.load(path, allow_pickle=False) as file:
-                return cls(**{name: file[name] for name in ("points", "log_prob", "seconds")})
+                return cls.from_arrays(file)
         except FileNotFoundError:
             raise
         except Exception as error:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from steinbox.common.arrays import Array, IntegerArray
+from steinbox.evaluation.derived import Quantities, read_quantities, read_rows, take_apart
 from steinbox.evaluation.faults import Fault, FaultKind, fault_of_exception
 
 Function: TypeAlias = Callable[..., Any]
+_REAL = "iuf"  # kinds of NumPy types; a truth value is no log-density
+_LOG_LIKELIHOOD = "log_likelihood"  # the name under which a likelihood is kept if there is a prior
 _MAX_SHOWN = 59  # characters of a returned object, in a message
 
 
@@ -32,12 +35,35 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """What the calls for a block returned; −inf, and a fault, where one failed."""
+    """What the calls for a block returned; −inf, and a fault, where one failed.
+
+    ``derived`` is empty if no call returned any quantities beside its log-density.
+    """
 
     log_prob: Array
     score: Array
     faults: tuple[Fault | None, ...]
     seconds: Array
+    derived: tuple[Quantities, ...] = ()
+
+    @classmethod
+    def outside(cls, block: Block) -> Values:
+        """Those of points outside the support."""
+        num_points = len(block.points)
+        nothing = np.full(num_points, -np.inf), np.zeros_like(block.points), (None,) * num_points
+        return cls(*nothing, np.zeros(num_points))
+
+
+class Prior(Protocol):
+    """A log-density that is added to the user's, and its score; cheap, and known for all points at once."""
+
+    def log_prob(self, points: Array) -> Array:
+        """At the rows of ``points``."""
+        ...
+
+    def score(self, points: Array) -> Array:
+        """Its gradient there."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +79,8 @@ class Calls:
         evaluation's number alone (a list of them, one per point, if ``vectorized``).
     retries : int
         How often a call that raises is repeated.
+    prior : Prior, optional
+        Added to ``log_prob``, which is then a likelihood and is not called where the prior is zero.
     """
 
     log_prob: Function
@@ -61,36 +89,66 @@ class Calls:
     takes_rng: bool = False
     seed: int = 0
     retries: int = 0
+    prior: Prior | None = None
 
     def __call__(self, block: Block) -> Values | Fault:
         """Checked values at the points, or one fault if a vectorized function raised, whichever point caused it."""
+        return self._evaluate(block) if self.prior is None else self._evaluate_with(self.prior, block)
+
+    def _evaluate(self, block: Block) -> Values | Fault:
         return self._evaluate_together(block) if self.vectorized else self._evaluate_each(block)
+
+    def _evaluate_with(self, prior: Prior, block: Block) -> Values | Fault:
+        """The values with the prior added, −inf where that is zero."""
+        log_prior = prior.log_prob(block.points)
+        inside = np.flatnonzero(np.isfinite(log_prior))
+        values = Values.outside(block)
+        if inside.size == 0:
+            return values
+        found = self._evaluate(Block(block.points[inside], block.numbers[inside]))
+        if isinstance(found, Fault):
+            return found
+        values.log_prob[inside] = found.log_prob + log_prior[inside]
+        values.seconds[inside] = found.seconds
+        if self.score is not None:
+            values.score[inside] = found.score + prior.score(block.points[inside])
+        faults: list[Fault | None] = [None] * len(block.points)
+        derived: list[Quantities] = [{}] * len(block.points)
+        for k, row in enumerate(inside):
+            faults[row] = found.faults[k]
+            own = found.derived[k] if found.derived else {}
+            derived[row] = own if faults[row] else {_LOG_LIKELIHOOD: found.log_prob[k], **own}
+        return replace(values, faults=tuple(faults), derived=tuple(derived))
 
     def _evaluate_each(self, block: Block) -> Values:
         values, scores = np.empty(len(block.points)), np.zeros_like(block.points)
-        seconds, faults = np.empty(len(block.points)), []
+        seconds, faults, derived = np.empty(len(block.points)), [], []
         for i, (point, number) in enumerate(zip(block.points, block.numbers, strict=True)):
             start = time.perf_counter()
-            values[i], fault = read_log_prob(self._call(self.log_prob, point, number))
+            outcome, beside = take_apart(self._call(self.log_prob, point, number))
+            quantities, strange = read_quantities(beside)
+            values[i], fault = read_log_prob(strange or outcome)
             if self.score is not None and np.isfinite(values[i]):
                 scores[i], fault = read_score(self._call(self.score, point), len(point))
             faults.append(fault)
+            derived.append(quantities)
             seconds[i] = time.perf_counter() - start
-        return _make_values(values, scores, faults, seconds)
+        return _make_values(values, scores, faults, seconds, derived)
 
     def _evaluate_together(self, block: Block) -> Values | Fault:
         start = time.perf_counter()
-        batch = self._call(self.log_prob, block.points, block.numbers)
+        batch, beside = take_apart(self._call(self.log_prob, block.points, block.numbers))
         slopes = None if self.score is None or isinstance(batch, Fault) else self._call(self.score, block.points)
         seconds = (time.perf_counter() - start) / len(block.points)
         for outcome in (batch, slopes):
             if isinstance(outcome, Fault):
                 return outcome
-        values, faults = read_log_probs(batch, block.points.shape)
+        derived, strange = read_rows(beside, len(block.points))
+        values, faults = read_log_probs(strange or batch, block.points.shape)
         scores = np.zeros_like(block.points)
         if self.score is not None:
             scores, faults = read_scores(slopes, values, faults, block.points.shape)
-        return _make_values(values, scores, faults, np.full(len(values), seconds))
+        return _make_values(values, scores, faults, np.full(len(values), seconds), derived)
 
     def _call(self, function: Function, points: Array, numbers: Any = None) -> object:
         """What the function returned, or the last fault if it raised at every attempt."""
@@ -115,9 +173,12 @@ class Calls:
         return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(int(numbers), attempt)))
 
 
-def _make_values(values: Array, scores: Array, faults: list[Fault | None], seconds: Array) -> Values:
+def _make_values(
+    values: Array, scores: Array, faults: list[Fault | None], seconds: Array, derived: Sequence[Quantities]
+) -> Values:
     failed = [fault is not None for fault in faults]
-    return Values(np.where(failed, -np.inf, values), scores, tuple(faults), seconds)
+    kept = tuple(derived) if any(derived) else ()
+    return Values(np.where(failed, -np.inf, values), scores, tuple(faults), seconds, kept)
 
 
 def read_log_prob(outcome: object) -> tuple[float, Fault | None]:
@@ -131,7 +192,7 @@ def read_score(outcome: object, dimension: int) -> tuple[Array, Fault | None]:
 
     def read_array(returned: object) -> tuple[Array, Fault | None]:
         array = _to_numpy(returned)
-        if array.shape != (dimension,) or array.dtype.kind not in "biuf":
+        if array.shape != (dimension,) or array.dtype.kind not in _REAL:
             message = f"score returned {_show(returned)}, expected {dimension} real numbers"
             return np.zeros(dimension), Fault(FaultKind.NO_NUMBER, message)
         if not np.all(np.isfinite(array)):
@@ -189,7 +250,7 @@ def _read(reader: Callable[[object], tuple[Any, Fault | None]], outcome: object,
 def _read_number(outcome: object) -> tuple[float, Fault | None]:
     """The value of log p, or −inf and a fault."""
     array = _to_numpy(outcome)
-    if array.size != 1 or array.dtype.kind not in "biuf":
+    if array.size != 1 or array.dtype.kind not in _REAL:
         return -np.inf, Fault(FaultKind.NO_NUMBER, f"log_prob returned {_show(outcome)}, expected one real number")
     value = float(array.reshape(()))
     if np.isnan(value) or value == np.inf:
@@ -199,11 +260,16 @@ def _read_number(outcome: object) -> tuple[float, Fault | None]:
 
 def _needs_checks(array: np.ndarray[Any, Any]) -> bool:
     """Whether the rows must be read one by one: not all of them are finite real numbers."""
-    return array.dtype.kind not in "biuf" or not np.isfinite(array).all()
+    return array.dtype.kind not in _REAL or not np.isfinite(array).all()
 
 
 def _to_numpy(value: object) -> np.ndarray[Any, Any]:
-    """NumPy's view of a list, a number, or a JAX or torch array, also of one that torch tracks gradients through."""
+    """NumPy's view of a list, a number, or a JAX or torch array, also of one that torch tracks gradients through.
+
+    What is masked is NaN: the number below a mask means nothing.
+    """
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        return np.asarray(np.ma.filled(value.astype(np.float64), np.nan))
     return np.asarray(value.detach().cpu() if hasattr(value, "detach") else value)
 
 

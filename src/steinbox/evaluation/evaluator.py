@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Mapping
 from contextlib import closing
@@ -13,19 +14,25 @@ from steinbox.common.arrays import Array
 from steinbox.common.serialization import serializable
 from steinbox.evaluation.archive import Archive
 from steinbox.evaluation.calls import Block, Calls, Values
-from steinbox.evaluation.faults import Failure, Fault, add_fault
+from steinbox.evaluation.derived import Quantities, stack
+from steinbox.evaluation.faults import Failure, Fault, add_fault, hint_for_rows
 from steinbox.evaluation.types import Evaluation
 from steinbox.evaluation.workers import Dispatcher, InProcess, Workers
 from steinbox.maps.bijection import Bijection, Identity
 
 _RATE_WINDOW = 200  # last evaluations, over which the rate of failures is taken
-_MIN_EVALS_FOR_RATE = 50
+_START_FRACTION = 0.05  # of the budget (a window at least): a start that is wide may fail more often
 _MAX_INITIAL_FAILURES = 10  # failures before the first success: as many show a bug
 _PROBE_RTOL, _PROBE_ATOL = 1e-10, 1e-8  # by which a value may change between two runs of the same function
+_MAX_CHANGE = 0.01  # nats by which a value may change within a run: a hundredth of the density
 
 
 class TargetError(RuntimeError):
     """The user's function raised, or returned something that is not a log-density, at every point it was given."""
+
+
+class TimeSpentError(RuntimeError):
+    """The time was up in the middle of a batch."""
 
 
 @serializable("evaluation-account")
@@ -67,18 +74,23 @@ class Evaluator:
         max_evals: int,
         workers: Workers | None = None,
         max_failure_rate: float = 0.2,
+        max_seconds: float | None = None,
         transform: Bijection | None = None,
     ) -> None:
         self._transform = Identity() if transform is None else transform
-        self._has_score = calls.score is not None
+        self._has_score, self._vectorized = calls.score is not None, calls.vectorized
+        self._takes_rng = calls.takes_rng
         self._dispatch = Dispatcher(InProcess(calls) if workers is None else workers, vectorized=calls.vectorized)
-        self.max_evals, self.max_failure_rate = max_evals, max_failure_rate
+        self.max_evals, self.max_failure_rate, self.max_seconds = max_evals, max_failure_rate, max_seconds
+        self._started = time.monotonic()
         self.num_evals = 0
         self.failures: Mapping[str, Failure] = {}
         self._recent: deque[bool] = deque(maxlen=_RATE_WINDOW)
         self._archived: list[Archive] = []
         self._num_archived = 0
         self._probe: Probe | None = None
+        self._shapes: dict[str, tuple[int, ...]] = {}
+        self.odd_quantities: set[str] = set()
 
     @property
     def num_remaining(self) -> int:
@@ -91,10 +103,15 @@ class Evaluator:
         return sum(failure.count for failure in self.failures.values())
 
     @property
+    def is_late(self) -> bool:
+        """Whether ``max_seconds`` have passed since this evaluator was made."""
+        return self.max_seconds is not None and time.monotonic() - self._started > self.max_seconds
+
+    @property
     def fails_too_often(self) -> bool:
-        """Whether more than ``max_failure_rate`` of the last 200 evaluations (50 at least) failed."""
-        num_recent = len(self._recent)
-        return num_recent >= _MIN_EVALS_FOR_RATE and sum(self._recent) > self.max_failure_rate * num_recent
+        """Whether more than ``max_failure_rate`` of the last 200 evaluations failed, those of the start aside."""
+        is_full = len(self._recent) == _RATE_WINDOW
+        return is_full and sum(self._recent) > self.max_failure_rate * _RATE_WINDOW
 
     @property
     def archive(self) -> Archive:
@@ -114,6 +131,7 @@ class Evaluator:
             self._require_same_function(account.probe)
         self.num_evals, self.failures, self._probe = account.num_evals, account.failures, account.probe
         self._archived, self._num_archived = [archive], len(archive)
+        self._shapes = {name: column.shape[1:] for name, column in archive.derived.items()}
         self._recent.extend(account.recent)
         if self.fails_too_often:  # what stopped the run then may have been repaired
             self._recent.clear()
@@ -131,6 +149,26 @@ class Evaluator:
                 "function, or a noisy one (then give it a parameter `rng`, or set noise=)"
             )
 
+    def find_change(self) -> str:
+        """What is not as it was, in words: the first and the best point are evaluated once more, and not counted.
+
+        A function that takes a generator gets that of the first point again, and only there.
+        """
+        probes = [] if self._probe is None else [self._probe]
+        if probes and not self._takes_rng:
+            best, number = int(np.argmax(self.archive.log_prob)), probes[0].number
+            probes.append(Probe(self.archive.points[best], number, float(self.archive.log_prob[best])))
+        for probe in probes:
+            ((_, values),) = self._dispatch(Block(probe.point[None], np.array([probe.number])))
+            now = float(values.log_prob[0])
+            if values.faults[0] is None and not abs(now - probe.log_prob) <= _MAX_CHANGE:
+                return (
+                    f"log_prob at x = {probe.point.tolist()} was {probe.log_prob:.6g}, and {now:.6g} at the end of the "
+                    "run. Is it noisy? Then say noise=True, or give it a parameter `rng`. Does it depend on earlier "
+                    "calls? Then the particles mean nothing."
+                )
+        return ""
+
     def __call__(self, points: Array) -> Evaluation:
         """Evaluate every row of ``points``, which are free where the user's parameters are bounded."""
         if len(points) > self.num_remaining:
@@ -141,6 +179,7 @@ class Evaluator:
                 for block, values in blocks:
                     batch.fill(block, values)
                     self._stop_if_all_fail(batch)
+                    self._stop_if_late(batch)
         finally:
             self._record(batch)
         score = self._transform.pull_back_score(points, batch.score) if self._has_score else None
@@ -149,15 +188,26 @@ class Evaluator:
     def _stop_if_all_fail(self, batch: _Batch) -> None:
         """Raise an error that shows the user's own if all of the first evaluations failed."""
         first = batch.failed[:_MAX_INITIAL_FAILURES]
-        if self.num_evals == 0 and first.all():
-            fault = batch.faults[0]
-            where = _failure(batch.block.points[0], fault)
+        fault = batch.faults[0]
+        if self.num_evals == 0 and first.all() and fault is not None:
+            hint = "" if self._vectorized else hint_for_rows(fault)
+            where = f"{_failure(batch.block.points[0], fault)}{hint}"
             raise _target_error(f"the first {len(first)} evaluations all failed, the first of them {where}", fault)
+
+    def _stop_if_late(self, batch: _Batch) -> None:
+        """Give up a batch that is not complete when the time is up."""
+        if self.is_late and not batch.done.all():
+            num_done = self.num_evals + int(batch.done.sum())
+            raise TimeSpentError(
+                f"max_seconds={self.max_seconds:g} were over after {num_done:,} evaluations, before their batch was "
+                "complete"
+            )
 
     def _record(self, batch: _Batch) -> None:
         """Keep what is done, in the order of the points, not of their completion."""
+        is_start = self.num_evals < max(_RATE_WINDOW, _START_FRACTION * self.max_evals)
         self.num_evals += int(batch.done.sum())
-        self._recent.extend(batch.failed[batch.done].tolist())
+        self._recent.extend([] if is_start else batch.failed[batch.done].tolist())
         for row, fault in enumerate(batch.faults):
             if fault is not None:
                 self.failures = add_fault(self.failures, batch.block.points[row], fault)
@@ -166,7 +216,18 @@ class Evaluator:
         if self._probe is None and np.isfinite(batch.log_prob[worked]).any():
             row = int(np.flatnonzero(worked & np.isfinite(batch.log_prob))[0])
             self._probe = Probe(batch.block.points[row], int(batch.block.numbers[row]), float(batch.log_prob[row]))
-        self._archived.append(Archive(batch.block.points[worked], batch.log_prob[worked], batch.seconds[worked]))
+        derived = self._stack_derived([row for row, is_kept in zip(batch.derived, worked, strict=True) if is_kept])
+        self._archived.append(
+            Archive(batch.block.points[worked], batch.log_prob[worked], batch.seconds[worked], derived)
+        )
+
+    def _stack_derived(self, rows: list[Quantities]) -> dict[str, Array]:
+        """Derived quantities as columns; the first evaluation that has one decides its shape."""
+        columns = stack(rows, self._shapes)
+        self._shapes = {name: column.shape[1:] for name, column in columns.items()}
+        for row in rows:
+            self.odd_quantities |= {name for name, value in row.items() if np.shape(value) != self._shapes[name]}
+        return columns
 
 
 class _Batch:
@@ -177,6 +238,7 @@ class _Batch:
         self.block = Block(points, np.arange(first_number, first_number + num_points))
         self.log_prob, self.seconds = np.full(num_points, -np.inf), np.zeros(num_points)
         self.score = np.zeros_like(points)
+        self.derived: list[Quantities] = [{}] * num_points
         self.faults: list[Fault | None] = [None] * num_points
         self.done, self.failed = np.zeros(num_points, dtype=bool), np.zeros(num_points, dtype=bool)
 
@@ -187,6 +249,8 @@ class _Batch:
         self.done[rows] = True
         for row, fault in zip(rows, values.faults, strict=True):
             self.faults[row], self.failed[row] = fault, fault is not None
+        for row, quantities in zip(rows, values.derived, strict=False):  # there may be none
+            self.derived[row] = quantities
 
 
 def _failure(point: Array, fault: Fault | None) -> Failure:

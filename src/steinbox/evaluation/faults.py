@@ -14,7 +14,7 @@ from steinbox.common.serialization import serializable
 
 _MAX_MESSAGE = 1000  # characters
 _MAX_TRACEBACK = 10_000  # characters
-_OWN_FOLDERS = tuple(str(Path(__file__).parents[1] / room) for room in ("evaluation", "adapters"))
+_OWN_FOLDERS = tuple(str(Path(__file__).parents[1] / room) for room in ("evaluation", "adapters", "model"))
 
 
 class FaultKind(StrEnum):
@@ -46,6 +46,13 @@ def fault_of_exception(error: BaseException) -> Fault:
     text = "".join([*traceback.format_list(frames), *report.format_exception_only()])
     message = f"{type(error).__name__}: {str(report)[:_MAX_MESSAGE]}{where}"
     return Fault(FaultKind.EXCEPTION, message, text.rstrip()[-_MAX_TRACEBACK:])
+
+
+def hint_for_rows(fault: Fault) -> str:
+    """A question, if the function may have expected all points at once, one in each row."""
+    signs = ("too many indices for array", "axis 1 is out of bounds", "returned shape")
+    is_sign = any(sign in fault.message for sign in signs)
+    return ". Does it take all points at once, one in each row? Then say vectorized=True" if is_sign else ""
 
 
 @serializable("evaluation-failure")

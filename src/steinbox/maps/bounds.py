@@ -261,8 +261,13 @@ class Bounds(Bijection):
         return result
 
     def to_json(self) -> list[Any]:
-        """What :func:`as_bounds` understands, once JSON has held it."""
+        """What :meth:`from_json` understands, once JSON has held it."""
         return [_entry(parameter) for parameter in self.parameters]
+
+    @classmethod
+    def from_json(cls, entries: list[Any]) -> Bounds:
+        """Bounds from what :meth:`to_json` returned."""
+        return cls(tuple(_parameter(entry) for entry in entries))
 
     def _parts(self, z: Array) -> list[tuple[Parameter, Array]]:
         ends = np.cumsum([parameter.num_free for parameter in self.parameters])
@@ -275,8 +280,37 @@ def as_bounds(bounds: Sequence[object] | None) -> Bounds | None:
         return None
     if isinstance(bounds, str) or not isinstance(bounds, Sequence | np.ndarray) or len(bounds) == 0:
         raise TypeError(f"expected bounds to be a list of (low, high), one for each parameter, got {bounds!r}")
-    parameters = tuple(_parameter(entry) for entry in bounds)
+    _refuse_ambiguous(bounds)
+    try:
+        parameters = tuple(_parameter(entry) for entry in bounds)
+    except (TypeError, ValueError) as error:
+        hint = ". If these are (lows, highs), write list(zip(lows, highs))" if _looks_like_columns(bounds) else ""
+        raise type(error)(f"{error}{hint}") from None
     return None if all(isinstance(parameter, Free) for parameter in parameters) else Bounds(parameters)
+
+
+def _looks_like_columns(bounds: Sequence[object]) -> bool:
+    """Whether the entries may be the lows and the highs: two lists or arrays of the same length."""
+    if len(bounds) != 2 or not all(isinstance(entry, list | np.ndarray) for entry in bounds):
+        return False
+    return len(bounds[0]) == len(bounds[1])  # type: ignore[arg-type]
+
+
+def _refuse_ambiguous(bounds: Sequence[object]) -> None:
+    """Refuse two lists of two numbers that make sense both ways: a (low, high) for each of two, or (lows, highs)."""
+    if not _looks_like_columns(bounds):
+        return
+    pairs: list[tuple[Any, ...]] = [tuple(np.asarray(entry).tolist()) for entry in bounds]
+    columns = list(zip(*pairs, strict=True))
+    try:
+        for entry in (*pairs, *columns):
+            _parameter(entry)
+    except (TypeError, ValueError):
+        return  # one of the readings makes no sense
+    raise ValueError(
+        f"bounds={bounds!r} can be read as a (low, high) for each parameter or as (lows, highs): write {pairs} or "
+        f"{columns}"
+    )
 
 
 def _entry(parameter: Parameter) -> Any:

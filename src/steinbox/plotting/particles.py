@@ -34,8 +34,10 @@ def plot_particles(result: Result, *, log_prob: Callable[[Array], Any] | None = 
     matplotlib.figure.Figure
         Save it with ``figure.savefig(path)``.
     """
-    from matplotlib.figure import Figure
-
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ImportError('pictures need matplotlib: pip install "steinbox[plot]"') from None
     if result.particles.shape[1] == 2:
         figure = Figure(figsize=(5, 5), layout="constrained")
         _draw_plane(figure.subplots(), result, log_prob)

@@ -10,7 +10,8 @@ from typing import Any, Generic, TypeAlias
 import numpy as np
 
 from steinbox.common.arrays import Array
-from steinbox.evaluation import Evaluation, Evaluator, WorkersLostError
+from steinbox.evaluation import Evaluation, Evaluator, TimeSpentError, WorkersLostError
+from steinbox.run.signals import Terminated
 from steinbox.run.status import Status
 from steinbox.samplers.base import Info, Sample, Sampler, StalledError, State
 
@@ -53,7 +54,9 @@ class CallbackError(RuntimeError):
 
 
 _STATUS_OF: dict[type[BaseException], Status] = {
+    Terminated: Status.TERMINATED,  # before KeyboardInterrupt, of which it is one
     KeyboardInterrupt: Status.INTERRUPTED,
+    TimeSpentError: Status.TIME_SPENT,
     StalledError: Status.STALLED,
     CallbackError: Status.CALLBACK_FAILED,
     WorkersLostError: Status.WORKERS_LOST,
@@ -170,10 +173,13 @@ def _check_batch(evaluation: Evaluation, evaluator: Evaluator, is_first: bool) -
 
 def _reason_to_stop(sampler: Sampler[State], state: State, evaluator: Evaluator) -> Status | None:
     if sampler.is_finished(state):
-        return Status.FINISHED
+        has_plan = sampler.progress(state) is not None
+        return Status.FINISHED if has_plan or evaluator.num_remaining > 0 else Status.BUDGET_SPENT
     if evaluator.fails_too_often:
         return Status.TOO_MANY_FAILURES
-    return Status.CONVERGED if sampler.is_converged(state) else None
+    if sampler.is_converged(state):
+        return Status.CONVERGED
+    return Status.TIME_SPENT if evaluator.is_late else None
 
 
 def _take_sample(sampler: Sampler[State], state: State, show: Show) -> Sample:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
@@ -26,7 +26,8 @@ MIN_DEFAULT_ROUNDS = 10  # of all particles, if that is more evaluations
 class Task:
     """The problem as the sampler sees it, and what only the run and its result know of it.
 
-    ``archive`` are evaluations of earlier runs, ``config`` is the method with its settings.
+    ``archive`` are evaluations of earlier runs, ``config`` is the method with its settings, and ``constants`` are the
+    parameters that are held.
     """
 
     problem: Problem
@@ -34,6 +35,7 @@ class Task:
     bounds: Bounds | None
     archive: Archive | None
     config: dict[str, Any]
+    constants: Mapping[str, Any]
 
     @property
     def transform(self) -> Bijection:
@@ -50,6 +52,7 @@ def understand(
     bounds: Sequence[object] | None,
     names: Sequence[str] | None,
     archive: Archive | None,
+    constants: Mapping[str, Any],
     rng: np.random.Generator,
 ) -> Task:
     """Check what was asked and draw the first particles."""
@@ -63,7 +66,8 @@ def understand(
     config = {"method": type(method).__name__, "settings": describe(method), "max_evals": budget}
     if archive is not None:
         check_archive(archive, len(checked_names))
-    return Task(problem, checked_names, limits, archive, config)
+    held = {name: describe(value) for name, value in constants.items()}
+    return Task(problem, checked_names, limits, archive, config, held)
 
 
 def draw_particles(
@@ -125,7 +129,7 @@ def check_names(names: Sequence[str] | None, dimension: int) -> tuple[str, ...]:
     if names is None:
         return tuple(f"x{k}" for k in range(dimension))
     if isinstance(names, str) or len(names) != dimension or len(set(names)) != dimension:
-        raise ValueError(f"expected {dimension} different names, one per parameter, got {names!r}")
+        raise ValueError(f"expected {dimension} different names, one per parameter, got {list(names)}")
     return tuple(map(str, names))
 
 
@@ -143,7 +147,7 @@ def describe(value: object) -> Any:
         return {"name": type(value).__name__} | {f.name: describe(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, (list, tuple)):
         return [describe(item) for item in value]
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     if callable(value) and hasattr(value, "__qualname__"):
         return f"{value.__module__}.{value.__qualname__}"

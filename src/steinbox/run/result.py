@@ -7,7 +7,8 @@ import re
 import secrets
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,14 +18,14 @@ from steinbox.common.arrays import Array
 from steinbox.common.serialization import SerializationError, describe_format, pack, unpack
 from steinbox.densities.initial import Initial
 from steinbox.evaluation import Archive, Failure
-from steinbox.maps.bounds import Bounds, as_bounds
+from steinbox.maps.bounds import Bounds
 from steinbox.run.status import Status
 from steinbox.samplers.base import Coverage
 
 if TYPE_CHECKING:
     from steinbox.diagnostics import Diagnostics
 
-_FORMAT = 5  # 4 had no coverage
+_FORMAT = 6  # 5 had no constants and no derived quantities
 _PLAIN = (
     "names",
     "num_evals",
@@ -37,6 +38,7 @@ _PLAIN = (
     "seed",
     "config",
     "version",
+    "constants",
 )  # what JSON can hold as it is
 _QUANTILES = (0.05, 0.5, 0.95)
 
@@ -91,6 +93,8 @@ class Result:
         The method and its settings, in words and numbers.
     version : str
         Of steinbox.
+    constants : mapping of str to value
+        Parameters that were held (``fixed=``).
     """
 
     particles: Array
@@ -116,6 +120,20 @@ class Result:
     config: Mapping[str, Any]
     version: str
     coverage: Coverage | None = None
+    constants: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def derived(self) -> Mapping[str, Array]:
+        """What the function returned beside its log-density, at the particles: (n, …) arrays by name.
+
+        They have the particles' weights. NaN where the function returned none, or failed.
+        """
+        return self.archive.find(self.particles)
+
+    @cached_property
+    def pool_derived(self) -> Mapping[str, Array]:
+        """The same at all points of the pool, whose weights are ``pool_weights``."""
+        return self.archive.find(self.pool)
 
     @property
     def mean(self) -> Array:
@@ -207,17 +225,17 @@ class Result:
         }
         arrays = {name: getattr(self, name) for name in ("particles", "weights", "log_prob", "pool", "pool_weights")}
         arrays |= {f"mixture/{name}": values for name, values in packed.items()}
-        arrays |= {f"archive/{field.name}": getattr(self.archive, field.name) for field in fields(Archive)}
+        arrays |= {f"archive/{name}": values for name, values in self.archive.to_arrays().items()}
         arrays |= {f"trace/{name}": values for name, values in self.trace.items()}
         return header, arrays
 
     @classmethod
     def _from_header_and_arrays(cls, header: dict[str, Any], arrays: dict[str, Array]) -> Result:
-        trace, archive = _pop_prefix(arrays, "trace/"), Archive(**_pop_prefix(arrays, "archive/"))
+        trace, archive = _pop_prefix(arrays, "trace/"), Archive.from_arrays(_pop_prefix(arrays, "archive/"))
         header |= {
             "names": tuple(header["names"]),
             "warnings": tuple(header["warnings"]),
-            "bounds": as_bounds(header["bounds"]),
+            "bounds": None if header["bounds"] is None else Bounds.from_json(header["bounds"]),
             "failures": {kind: Failure.from_json(data) for kind, data in header["failures"].items()},
             "status": Status[header["status"]],
             "coverage": None if header["coverage"] is None else Coverage(**header["coverage"]),

@@ -19,6 +19,11 @@ from steinbox.run.problem import Task
 from steinbox.run.snapshot import Snapshot
 from steinbox.samplers.base import Extendable, Sampler, State
 
+_DIGESTS = {
+    "initial": "`initial` is another one: its first particles are not the same",
+    "archive=": "archive= is another one",
+}  # what is compared by a digest, which says nothing to a person; other numbers of particles are never the same
+
 
 def open_journal(checkpoint: object) -> Journal:
     """Understand ``checkpoint=``: a path, or a Checkpoint."""
@@ -98,14 +103,17 @@ def checkpoint_hook(
 
 def describe_task(task: Task) -> dict[str, Any]:
     """All by which a checkpoint recognizes its problem."""
-    description = {
+    description: dict[str, Any] = {
         "names": task.names,
         "bounds": None if task.bounds is None else task.bounds.to_json(),
-        "initial particles": digest(task.problem.particles),
+        "num_particles": task.problem.num_particles,
+        "initial": digest(task.problem.particles),
         "noise": task.problem.noise,
     }
+    if task.constants:
+        description["fixed"] = task.constants
     if task.archive is not None:
-        description["archive"] = digest(task.archive.points) + digest(task.archive.log_prob)
+        description["archive="] = digest(task.archive.points) + digest(task.archive.log_prob)
     return description | task.config
 
 
@@ -121,6 +129,8 @@ def differences(stored: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
     --------
     >>> differences({"seed": 1, "names": ["a"]}, {"seed": 2, "names": ("a",)})
     'seed was 1 and is 2'
+    >>> differences({"num_particles": 50, "initial": "9f86"}, {"num_particles": 20, "initial": "d081"})
+    'num_particles was 50 and is 20'
     """
     return "; ".join(_differences(stored, json.loads(json.dumps(asked))))
 
@@ -128,7 +138,10 @@ def differences(stored: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
 def _differences(stored: Mapping[str, Any], asked: Mapping[str, Any]) -> Iterator[str]:
     for key in {**stored, **asked}:
         before, now = stored.get(key), asked.get(key)
-        if isinstance(before, dict) and isinstance(now, dict) and before.get("name") == now.get("name"):
+        if before != now and key in _DIGESTS:
+            if stored.get("num_particles") == asked.get("num_particles"):
+                yield _DIGESTS[key]
+        elif isinstance(before, dict) and isinstance(now, dict) and before.get("name") == now.get("name"):
             yield from (f"{key}: {each}" for each in _differences(before, now))
         elif before != now:
             yield f"{key} was {before!r} and is {now!r}"

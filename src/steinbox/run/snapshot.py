@@ -24,7 +24,7 @@ from steinbox.common.serialization import SerializationError, describe_format, p
 from steinbox.evaluation import Account, Archive
 from steinbox.run.loop import trace_columns
 
-_FORMAT = 3  # 1 named classes by module and class; in 2 climbs were other classes
+_FORMAT = 4  # 1 named classes by module and class; in 2 climbs were other classes; 3 had no derived quantities
 _FIRST_LINE = re.compile(rb"steinbox checkpoint (\d{1,9})\n")
 
 

@@ -11,7 +11,12 @@ class Status(Enum):
     FINISHED = "The run came to its end: all that the budget and the settings allow was done."
     CONVERGED = "The method has converged: more evaluations would hardly change the particles."
     BUDGET_SPENT = "The budget of evaluations was spent."
+    TIME_SPENT = "The time was up (max_seconds); the particles are those of the last complete iteration."
     INTERRUPTED = "Interrupted by the user; the particles are those of the last complete iteration."
+    TERMINATED = (
+        "Ended by a signal, as schedulers send it (SIGTERM or SIGHUP); the particles are those of the last complete "
+        "iteration."
+    )
     STOPPED_BY_CALLBACK = "The callback asked to stop."
     CALLBACK_FAILED = "The callback raised an exception; the particles are those of the iteration it was shown."
     TARGET_FAILED = "Every evaluation of the last batch failed; the particles are those of the iteration before."

@@ -1,0 +1,59 @@
+"""Questions about the function itself, asked when its values look like those of no log-density."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from steinbox.evaluation import Archive
+from steinbox.maps.bounds import Bounds, Free
+from steinbox.run.loop import Outcome
+from steinbox.run.problem import Task
+from steinbox.run.status import Status
+
+MIN_VALUES = 50  # evaluations inside the support: of fewer nothing is said
+NEAR_ZERO = 1e-3  # of the largest value: what the tails of a density are below
+MIN_SHARE_NEAR_ZERO = 0.1  # of the values: a density has as many in its tails, wherever the start is
+MAX_REACH = 100.0  # standard deviations of the start: a target farther away or wider is unusual
+
+
+def ask_about_values(archive: Archive, bounds: Bounds | None) -> Iterator[str]:
+    """Whether a flat density was meant, or a density was given in place of its logarithm.
+
+    Examples
+    --------
+    >>> points = np.linspace(-4, 4, 100)[:, None]
+    >>> archive = Archive(points, np.exp(-points[:, 0] ** 2), np.zeros(100))
+    >>> [question[-52:] for question in ask_about_values(archive, None)]
+    ['Is it the density itself? Then return its logarithm.']
+    """
+    values = archive.log_prob[np.isfinite(archive.log_prob)]
+    if len(values) < MIN_VALUES:
+        return
+    low, high = values.min(), values.max()
+    is_open = bounds is None or any(isinstance(each, Free) for each in bounds.parameters)
+    if low == high and len(values) == len(archive) and is_open:
+        yield (
+            f"log_prob is {high:g} at all {len(values):,} points. Does it depend on its parameters? A density that is "
+            "flat without an end cannot be sampled: give bounds."
+        )
+    elif low >= 0 < high and (values < NEAR_ZERO * high).mean() > MIN_SHARE_NEAR_ZERO:
+        yield (
+            f"log_prob is never negative, and close to zero at many points (from {low:.2g} to {high:.2g}). Is it the "
+            "density itself? Then return its logarithm."
+        )
+
+
+def ask_about_spread(outcome: Outcome, task: Task) -> Iterator[str]:
+    """Whether the density is improper, if most particles of a run that did not converge are far beyond its start."""
+    start = task.transform.forward(task.problem.particles)
+    scale = np.maximum(start.std(axis=0), np.finfo(np.float64).tiny)
+    reach = np.median(np.abs(outcome.sample.particles - start.mean(axis=0)) / scale, axis=0)
+    farthest = int(np.argmax(reach))
+    if outcome.status is not Status.CONVERGED and reach[farthest] > MAX_REACH:
+        yield (
+            f"Most particles' {task.names[farthest]} is more than {reach[farthest]:.3g} standard deviations of the "
+            "start away from it. Is the density proper, or does it fall off too slowly for its integral to be finite? "
+            "Give bounds, or a prior."
+        )

@@ -1,0 +1,41 @@
+"""What is not installed is named, with the extra that brings it."""
+
+import sys
+
+import numpy as np
+import pytest
+
+import steinbox as sb
+from steinbox.paper import datasets
+from steinbox.plotting import plot_particles
+
+
+def evaluate_in(executor):
+    return sb.sample(lambda x: -float(x @ x), sb.Gaussian([0.0], std=1.0), executor=executor, max_evals=400)
+
+
+class OnlyMap:
+    map = map
+
+
+NEEDS = {
+    "matplotlib": (lambda: plot_particles(None), "plot"),
+    "arviz_base": (lambda: sb.Result.to_arviz(None), "arviz"),
+    "loky": (lambda: evaluate_in(1), "parallel"),
+    "cloudpickle": (lambda: evaluate_in(OnlyMap()), "parallel"),
+    "pooch": (lambda: datasets._fetch("http://localhost", None, "glass", "give a path"), "data"),
+}
+
+
+@pytest.mark.parametrize("module", NEEDS)
+def test_a_missing_module_names_its_extra(module, monkeypatch):
+    for name in [name for name in sys.modules if name.split(".")[0] == module]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, module, None)  # Python then says that there is none
+    call, extra = NEEDS[module]
+    with pytest.raises((ImportError, datasets.DataNotFoundError), match=rf'pip install "steinbox\[{extra}\]"'):
+        call()
+
+
+def test_nothing_else_is_needed_to_sample():
+    assert np.isfinite(evaluate_in(None).log_prob).all()
