@@ -17,10 +17,10 @@ from steinbox.common.checks import is_number, whole_number
 from steinbox.evaluation import Archive, Calls, Evaluator, WorkersLostError, as_workers
 from steinbox.model import Model, as_target
 from steinbox.run.checkpoint import Checkpoint
-from steinbox.run.doubts import ask_about_spread, ask_about_values
 from steinbox.run.loop import Callback, Outcome, RunState, run, trace_columns
 from steinbox.run.problem import Task, free_values, to_user_units, understand
 from steinbox.run.progress import progress_bar
+from steinbox.run.questions import ask_about_spread, ask_about_values
 from steinbox.run.result import Result
 from steinbox.run.resume import checkpoint_hook, open_journal, restore_run, stored_seed
 from steinbox.run.signals import signals_as_interrupts
