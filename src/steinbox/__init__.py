@@ -8,7 +8,7 @@ from steinbox.common.serialization import serializable
 from steinbox.densities.fitting import CurvedMixtures
 from steinbox.densities.gaussian import Gaussian
 from steinbox.densities.gaussian_mixture import GaussianMixture
-from steinbox.diagnostics import black_box_weights, gf_ksd, goodness_of_fit, ksd, mmd, thin
+from steinbox.diagnostics import black_box_weights, gf_ksd, goodness_of_fit, ksd, mmd, stein_thin, thin
 from steinbox.evaluation import Archive, Evaluation, TargetError, WorkersLostError
 from steinbox.maps import coordinates
 from steinbox.maps.bounds import Periodic
@@ -70,6 +70,7 @@ __all__ = [
     "sample",
     "select",
     "serializable",
+    "stein_thin",
     "surrogates",
     "targets",
     "thin",
