@@ -163,7 +163,7 @@ def test_a_folder_that_cannot_be_written_is_noticed_before_anything_is_spent(mod
     counting.write_text("initial = None\ndef f(x): raise AssertionError('called')")
     blocked = tmp_path / "file"
     blocked.write_text("")
-    for out in (blocked / "run.npz", tmp_path):
+    for out in (blocked / "run.npz", tmp_path, tmp_path / "run.pkl"):
         outcome = CliRunner().invoke(app, ["sample", f"{counting}:f", "--out", str(out)])
         assert outcome.exit_code == 1
         assert "cannot write to" in outcome.output

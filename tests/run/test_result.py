@@ -26,7 +26,7 @@ def result():
 
 
 def test_saving_and_loading_loses_nothing(result, tmp_path):
-    loaded = sb.Result.load(result.save(tmp_path / "any name"))
+    loaded = sb.Result.load(result.save(tmp_path / "any name.npz"))
     for field in dataclasses.fields(sb.Result):
         ours, theirs = getattr(result, field.name), getattr(loaded, field.name)
         if field.name == "archive":
@@ -40,7 +40,7 @@ def test_saving_and_loading_loses_nothing(result, tmp_path):
         else:
             np.testing.assert_array_equal(ours, theirs)
     assert loaded.status is result.status
-    assert list(tmp_path.iterdir()) == [tmp_path / "any name"]
+    assert list(tmp_path.iterdir()) == [tmp_path / "any name.npz"]
 
 
 def test_loading_refuses_other_files_in_words(tmp_path):
@@ -215,9 +215,8 @@ def test_picture_of_hostile_names(result, tmp_path):
     assert (tmp_path / "four.png").stat().st_size > 5_000
 
 
-def test_to_arviz_has_the_particles_inside_the_support(result):
-    pytest.importorskip("arviz_base", reason="the [arviz] extra is not installed")
-    some_outside = dataclasses.replace(result, weights=np.where(np.arange(30) < 5, 0, 1 / 25))
-    tree = some_outside.to_arviz()
-    np.testing.assert_array_equal(tree["posterior"]["a [b]x[_b]"][0], result.particles[5:, 0])
-    np.testing.assert_array_equal(tree["sample_stats"]["lp"][0], result.log_prob[5:])
+@pytest.mark.parametrize("name", ["run", "run.pkl", "run.h5", "run.NPZ"])
+def test_other_endings_are_refused_in_words(result, name, tmp_path):
+    with pytest.raises(ValueError, match=rf"ends in .npz \(everything.*\) or .nc \(netCDF.*\), got '{name}'"):
+        result.save(tmp_path / name)
+    assert list(tmp_path.iterdir()) == []

@@ -18,8 +18,8 @@ from steinbox.densities.initial import Initial
 from steinbox.evaluation import Archive, Failure
 from steinbox.maps.bounds import Bounds
 from steinbox.run.expectations import Estimate, WeightedPoints
-from steinbox.run.export import to_arviz, to_dataframe
-from steinbox.run.result_file import read_result, write_result
+from steinbox.run.export import to_arviz, to_dataframe, write_netcdf
+from steinbox.run.result_file import read_result, require_ending, write_result
 from steinbox.run.status import Status
 from steinbox.run.summary import QUANTILES, Summary
 from steinbox.samplers.base import Coverage
@@ -239,29 +239,36 @@ class Result:
         return diagnose(free, self.log_prob + self.bounds.log_det(free), self.weights, self.seed)
 
     def save(self, path: str | Path) -> Path:
-        """Write everything to one ``.npz`` file of arrays and text (no pickle); returns the path.
+        """Write the result to a file; returns the path.
 
-        The file is written beside its place and then moved there: a failure leaves what was there before.
+        ``.npz`` holds everything without loss, as arrays and text (no pickle), and is what :meth:`load` reads.
+        ``.nc`` is netCDF, for other programs: what :meth:`to_arviz` returns; it needs
+        ``pip install "steinbox[netcdf]"``. The file is written beside its place and then moved there: a failure leaves
+        what was there before.
         """
-        write_result(self, Path(path))
-        return Path(path)
+        path = Path(path)
+        require_ending(path)
+        (write_netcdf if path.suffix == ".nc" else write_result)(self, path)
+        return path
 
     @classmethod
     def load(cls, path: str | Path) -> Result:
-        """Read what :meth:`save` wrote.
+        """Read what :meth:`save` wrote as ``.npz``.
 
         Loading runs no code from the file; see :mod:`steinbox.common.serialization`.
         """
         return cls(**read_result(path))
 
-    def to_arviz(self) -> Any:
-        """The particles inside the support as an ArviZ ``DataTree``: one chain, one draw per particle.
+    def to_arviz(self, num_draws: int | None = None) -> Any:
+        """What the installed ArviZ reads: a ``DataTree`` for version 1 and later, an ``InferenceData`` before.
 
-        Needs ``pip install "steinbox[arviz]"``. The draws are exchangeable and not a Markov chain: summaries and plots
-        of the posterior mean what they say, diagnostics of convergence (R-hat, autocorrelation) do not apply. A slash
-        in a parameter's name becomes an underscore, since a tree's names are paths.
+        Needs ``pip install "steinbox[arviz]"``. The group ``posterior`` has draws from the weighted pool, in random
+        order and as one chain. By default there are as many as the pool is worth, so that errors and effective sample
+        sizes of ArviZ are about right; if you ask for more, these are too good. The group ``pool`` has all points, with
+        ``weight`` and ``log_prob``. Diagnostics of convergence (R-hat, autocorrelation) do not apply: this is no
+        Markov chain. A slash in a parameter's name becomes an underscore.
         """
-        return to_arviz(self)
+        return to_arviz(self, num_draws)
 
     @property
     def _headline(self) -> str:

@@ -40,6 +40,15 @@ _PLAIN = (
 _ARRAYS = ("particles", "weights", "log_prob", "pool", "pool_weights", "pool_log_prob")
 
 
+def require_ending(path: Path) -> None:
+    """Refuse a name that does not say which kind of file it is."""
+    if path.suffix not in (".npz", ".nc"):
+        raise ValueError(
+            f"expected a file name that ends in .npz (everything, to be loaded again) or .nc (netCDF, for other "
+            f"programs), got {path.name!r}"
+        )
+
+
 def write_result(result: Result, path: Path) -> None:
     """Write everything."""
     header, arrays = _to_header_and_arrays(result)
