@@ -15,6 +15,7 @@ from steinbox.maps.bounds import Periodic
 from steinbox.numerics import bandwidth, kernels, optimizers
 from steinbox.numerics.herding import select
 from steinbox.run.checkpoint import Checkpoint, CheckpointError, CheckpointWarning
+from steinbox.run.compare import compare
 from steinbox.run.loop import Iteration
 from steinbox.run.result import Result
 from steinbox.run.status import Status
@@ -60,6 +61,7 @@ __all__ = [
     "bandwidth",
     "baselines",
     "black_box_weights",
+    "compare",
     "coordinates",
     "gf_ksd",
     "goodness_of_fit",

@@ -202,7 +202,7 @@ def test_diagnose_judges_a_saved_run(run, tmp_path):
     path = sb.sample(target.log_prob, sb.Gaussian([0, 0], std=3), **settings).save(tmp_path / "run.npz")
     outcome = run("diagnose", path)
     assert outcome.exit_code == 0, outcome.output
-    assert "unlikely to come from the target" in outcome.output.replace("\n", " ")
+    assert "unlikely to come from the target" in " ".join(outcome.output.split())
     missing = run("diagnose", tmp_path / "none.npz")
     assert missing.exit_code == 1
     assert "there is no file" in missing.output

@@ -21,6 +21,19 @@ def test_good_points_stay_good(target, has_score):
     assert sb.mmd(x[sb.stein_thin(x, target.log_prob, 50, score=score)], reference) > 1.5 * at_random
 
 
+def test_points_whose_log_density_cannot_be_learned_are_thinned_as_they_are(rng):
+    """On a funnel the weights that values suggest make a good sample six times worse than a random subset."""
+    funnel = sb.targets.Funnel(3)
+    x, reference = funnel.sample(800, rng), funnel.sample(5000, rng)
+    weights = sb.black_box_weights(x, funnel.log_prob, regularization=1e-2).weights
+    assert sb.mmd(x, reference, weights=weights) > 0.4
+    with pytest.warns(UserWarning, match="too rough to be learned from them") as warned:
+        chosen = sb.thin(x, funnel.log_prob, 50)
+    assert warned[0].filename == __file__
+    np.testing.assert_array_equal(chosen, sb.select(x, np.ones(800), 50, log_prob=funnel.log_prob(x)))
+    assert sb.mmd(x[chosen], reference) < 0.1
+
+
 def test_a_biased_sample_is_repaired(rng):
     """Twenty points out of a sample that is too wide and has burn-in are better than twenty of it at random."""
     target = sb.Gaussian([0.0, 0.0], std=1.0)

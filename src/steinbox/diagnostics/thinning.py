@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 
@@ -10,6 +12,7 @@ from steinbox.common.checks import require_count, require_number
 from steinbox.diagnostics.black_box_weights import minimize_discrepancy
 from steinbox.diagnostics.discrepancy import issue_warnings
 from steinbox.diagnostics.inputs import Values
+from steinbox.diagnostics.ksd import stein_discrepancy
 from steinbox.diagnostics.stein_sample import COORDINATES, KERNEL, Metric, SteinSample, make_stein_sample
 from steinbox.maps.coordinates import Coordinates
 from steinbox.numerics.bandwidth import Rule
@@ -17,6 +20,10 @@ from steinbox.numerics.herding import select
 from steinbox.numerics.kernels import Kernel
 from steinbox.surrogates.cross_validated import PassThrough
 
+_NO_HELP = (
+    "Weights from these values of the log-density would not bring the points closer to the target: it is too rough to "
+    "be learned from them. They are thinned as they are. If they are biased, give more points or the score."
+)
 _MAX_GROUP = 1000  # points that are weighted together: the time grows as the cube
 
 
@@ -36,7 +43,10 @@ def thin(
 
     The points get the weights of :func:`black_box_weights`, which turn a biased sample into one of the target and
     leave a good one nearly as it is. From the weighted points those are chosen which, equally weighted, are closest to
-    them all (:func:`select`). More than 1,000 points are weighted in groups, every k-th point in one.
+    them all (:func:`select`). More than 1,000 points are weighted in groups, every k-th point in one. Without a score,
+    the weights must lower the discrepancy that :func:`gf_ksd` measures, whose surrogates do not know the point they
+    judge. If they do not, log p is too rough to be learned from the points: these are thinned as they are, and a
+    warning says so.
 
     Stein thinning (:func:`stein_thin`) does both in one step. It is made for points far from the target, and spoils
     good ones where the target is curved or has separated modes.
@@ -74,7 +84,11 @@ def thin(
     sample = make_stein_sample(points, log_prob, score=score, surrogate=surrogate, default=PassThrough())
     require_fewer(num_points, len(sample.points))
     issue_warnings(sample.warnings)
-    weights = _weigh_in_groups(sample, Metric(kernel, bandwidth, coordinates), regularization)
+    metric = Metric(kernel, bandwidth, coordinates)
+    weights = _weigh_in_groups(sample, metric, regularization)
+    if score is None and surrogate is None and not _helps(weights, sample, metric):
+        issue_warnings([_NO_HELP])
+        weights = sample.sample_weights
     values = None if log_prob is None else sample.log_prob
     return np.asarray(sample.indices[select(sample.points, weights, num_points, log_prob=values)])
 
@@ -97,3 +111,13 @@ def _weigh_in_groups(sample: SteinSample, metric: Metric, regularization: float)
         if used.size:  # a point of weight zero would cost nothing
             weights[members] = len(members) * minimize_discrepancy(matrix[np.ix_(used, used)], regularization)
     return np.asarray(weights / weights.sum())
+
+
+def _helps(weights: Array, sample: SteinSample, metric: Metric) -> bool:
+    """Whether the weights lower the discrepancy, as judged by surrogates that do not know the point they judge."""
+    judged = make_stein_sample(sample.points, sample.log_prob)
+    combined = judged.weights * weights
+    if not combined.any():
+        return False
+    weighted = replace(judged, sample_weights=weights, weights=combined / combined.sum())
+    return stein_discrepancy(weighted, metric) < stein_discrepancy(judged, metric)
