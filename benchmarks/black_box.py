@@ -1,11 +1,11 @@
-r"""What black-box weights and thinning are worth on draws of a wrong proposal, over 50 seeds.
+r"""What black-box weights and Stein thinning are worth on draws of a wrong proposal, over 50 seeds.
 
 Every problem has 200 points drawn from a proposal that is shifted and 1.3 times as wide as the target. The entries are
 root mean squares over the seeds of three errors: of the weighted mean and of the weighted variances (averaged over
 coordinates, in units of the target's standard deviations and variances), and MMD to 5,000 exact draws.
 
-``importance`` is self-normalised importance sampling: the only row that knows the proposal's density. ``thin`` keeps 50
-of the points.
+``importance`` is self-normalised importance sampling: the only row that knows the proposal's density. Stein thinning
+keeps 50 of the points; ``benchmarks/thinning.py`` compares ways to thin.
 
 Run ``python benchmarks/black_box.py``.
 """
@@ -44,7 +44,7 @@ WAYS = (
     "black box",
     "black box, λ = 0",
     "black box, score",
-    f"thin, {NUM_KEPT} points",
+    f"plain Stein thinning, {NUM_KEPT} points",
     "exact draws",
 )
 
@@ -56,7 +56,7 @@ def weighted_samples(target: object, rng: np.random.Generator) -> list[tuple[np.
     x = target.mean + 0.2 * sd + 1.3 * (draws - target.mean)
     log_prob = target.log_prob(x)
     ratio = np.exp(log_prob - target.log_prob(draws))  # the proposal is the target, moved and stretched
-    chosen = x[sb.thin(x, log_prob, NUM_KEPT)]
+    chosen = x[sb.stein_thin(x, log_prob, NUM_KEPT, entropy=0)]
     return [
         (x, np.full(NUM_POINTS, 1 / NUM_POINTS)),
         (x, ratio / ratio.sum()),

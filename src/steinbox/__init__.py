@@ -8,7 +8,7 @@ from steinbox.common.serialization import serializable
 from steinbox.densities.fitting import CurvedMixtures
 from steinbox.densities.gaussian import Gaussian
 from steinbox.densities.gaussian_mixture import GaussianMixture
-from steinbox.diagnostics import black_box_weights, gf_ksd, goodness_of_fit, ksd, mmd, thin
+from steinbox.diagnostics import black_box_weights, gf_ksd, goodness_of_fit, ksd, mmd, stein_thin, thin
 from steinbox.evaluation import Archive, Evaluation, TargetError, TimeSpentError, WorkersLostError
 from steinbox.maps import coordinates
 from steinbox.maps.bounds import Periodic
@@ -16,6 +16,7 @@ from steinbox.model import Model
 from steinbox.numerics import bandwidth, kernels, optimizers
 from steinbox.numerics.herding import select
 from steinbox.run.checkpoint import Checkpoint, CheckpointError, CheckpointWarning
+from steinbox.run.compare import compare
 from steinbox.run.loop import Iteration
 from steinbox.run.result import Result
 from steinbox.run.status import Status
@@ -63,6 +64,7 @@ __all__ = [
     "bandwidth",
     "baselines",
     "black_box_weights",
+    "compare",
     "coordinates",
     "gf_ksd",
     "goodness_of_fit",
@@ -73,6 +75,7 @@ __all__ = [
     "sample",
     "select",
     "serializable",
+    "stein_thin",
     "surrogates",
     "targets",
     "thin",

@@ -245,6 +245,7 @@ def _result(outcome: Outcome, evaluator: Evaluator, task: Task, seed: int, more_
         archive=evaluator.archive,
         pool=pool.points,
         pool_weights=pool.weights,
+        pool_log_prob=pool.log_prob,
         log_evidence=sample.log_evidence,
         log_evidence_error=sample.log_evidence_error,
         effective_sample_size=pool.effective_sample_size,

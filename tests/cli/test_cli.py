@@ -163,7 +163,7 @@ def test_a_folder_that_cannot_be_written_is_noticed_before_anything_is_spent(mod
     counting.write_text("initial = None\ndef f(x): raise AssertionError('called')")
     blocked = tmp_path / "file"
     blocked.write_text("")
-    for out in (blocked / "run.npz", tmp_path):
+    for out in (blocked / "run.npz", tmp_path, tmp_path / "run.pkl"):
         outcome = CliRunner().invoke(app, ["sample", f"{counting}:f", "--out", str(out)])
         assert outcome.exit_code == 1
         assert "cannot write to" in outcome.output
@@ -236,7 +236,7 @@ def test_diagnose_judges_a_saved_run(run, tmp_path):
     path = sb.sample(target.log_prob, sb.Gaussian([0, 0], std=3), **settings).save(tmp_path / "run.npz")
     outcome = run("diagnose", path)
     assert outcome.exit_code == 0, outcome.output
-    assert "unlikely to come from the target" in outcome.output.replace("\n", " ")
+    assert "unlikely to come from the target" in " ".join(outcome.output.split())
     missing = run("diagnose", tmp_path / "none.npz")
     assert missing.exit_code == 1
     assert "there is no file" in missing.output

@@ -32,7 +32,7 @@ def test_it_is_the_tools_asked_together(result, rng):
     assert str(diagnostics).startswith(
         "150 points with an effective sample size of 150; gradient-free Stein discrepancy 0."
     )
-    assert "is consistent with the target" in str(diagnostics)
+    assert "no difference from the target" in str(diagnostics)
 
 
 def test_a_bad_sample_is_called_bad(result, rng):

@@ -4,6 +4,7 @@ import dataclasses
 import io
 import json
 import pickle
+import sys
 
 import numpy as np
 import pytest
@@ -25,7 +26,7 @@ def result():
 
 
 def test_saving_and_loading_loses_nothing(result, tmp_path):
-    loaded = sb.Result.load(result.save(tmp_path / "any name"))
+    loaded = sb.Result.load(result.save(tmp_path / "any name.npz"))
     for field in dataclasses.fields(sb.Result):
         ours, theirs = getattr(result, field.name), getattr(loaded, field.name)
         if field.name == "archive":
@@ -39,7 +40,7 @@ def test_saving_and_loading_loses_nothing(result, tmp_path):
         else:
             np.testing.assert_array_equal(ours, theirs)
     assert loaded.status is result.status
-    assert list(tmp_path.iterdir()) == [tmp_path / "any name"]
+    assert list(tmp_path.iterdir()) == [tmp_path / "any name.npz"]
 
 
 def test_loading_refuses_other_files_in_words(tmp_path):
@@ -106,17 +107,82 @@ def test_loading_runs_no_code(tmp_path):
     assert not (tmp_path / "ran").exists()
 
 
-def test_moments_and_summary_use_the_weights(result):
-    weighted = dataclasses.replace(
-        result, particles=np.array([[0.0, 1.0], [2.0, 1.5], [99.0, 99.0]]), weights=np.array([0.5, 0.5, 0.0])
-    )
+@pytest.fixture
+def weighted(result):
+    """Three points of a pool, of which one has no weight."""
+    pool, weights = np.array([[0.0, 1.0], [2.0, 1.5], [99.0, 99.0]]), np.array([0.5, 0.5, 0.0])
+    return dataclasses.replace(result, pool=pool, pool_weights=weights, pool_log_prob=np.array([-1.0, -2.0, -np.inf]))
+
+
+def test_moments_and_summary_are_of_the_weighted_pool(weighted):
     np.testing.assert_allclose(weighted.mean, [1.0, 1.25])
+    np.testing.assert_allclose(weighted.mean_error, np.array([1.0, 0.25]) / np.sqrt(2))
     np.testing.assert_allclose(weighted.cov, [[1.0, 0.25], [0.25, 0.0625]])
+    np.testing.assert_allclose(weighted.cov_error, 0, atol=1e-12)  # c_j c_k is the same at both points
+    np.testing.assert_allclose(weighted.quantile([0.05, 0.95]).value, [[0.0, 1.0], [2.0, 1.5]])
+    assert weighted.expectation(lambda x: x[0] * x[1]).value == pytest.approx(1.5)
+    assert weighted.expectation(lambda x: x[:, 0] * x[:, 1], vectorized=True).error == pytest.approx(1.5 / np.sqrt(2))
     summary = weighted.summary()
     np.testing.assert_allclose(summary.sd, [1.0, 0.25])
-    np.testing.assert_allclose(summary.quantiles[:, 0], [0, 0, 2])
-    assert str(summary).splitlines()[0].split() == ["parameter", "mean", "sd", "5%", "50%", "95%"]
-    assert str(summary).splitlines()[1].split()[-5:] == ["1", "1", "0", "0", "2"]
+    np.testing.assert_allclose(summary.mcse, weighted.mean_error)
+    np.testing.assert_allclose(summary.effective_sample_size, 2)
+
+
+def test_the_numbers_of_an_angle_go_around():
+    result = sb.sample(
+        lambda x: 8 * np.cos(x[0] - 0.1), None, bounds=[sb.Periodic(0, 2 * np.pi)], max_evals=3_000, seed=0
+    )
+    low, high = result.quantile([0.25, 0.75]).value[:, 0]
+    assert abs((result.mean[0] - 0.1 + np.pi) % (2 * np.pi) - np.pi) < 5 * result.mean_error[0] < 0.1
+    assert low > 6.0  # below zero, and so from the other end
+    assert 0.2 < high < 0.5
+    assert result.cov[0, 0] == pytest.approx(1 / 8, rel=0.2)  # of a von Mises distribution, nearly 1 / concentration
+
+
+def test_particles_by_name_and_number(result):
+    assert len(result) == 30
+    np.testing.assert_array_equal(result["../etc/$y$"], result.particles[:, 1])
+    with pytest.raises(KeyError, match="expected the name of a parameter, one of .*; got 'z'"):
+        result["z"]
+    with pytest.raises(TypeError, match="not iterable"):
+        iter(result)
+
+
+def test_draws_come_by_weight(weighted):
+    draws = weighted.draws(1000, rng=0)
+    assert draws.shape == (1000, 2)
+    assert draws.max() == 2.0
+    assert 450 < (draws[:, 0] == 0).sum() < 550
+    np.testing.assert_array_equal(draws, weighted.draws(1000, rng=0))
+    with pytest.raises(ValueError, match="expected num_draws to be a whole number of at least 1, got 0"):
+        weighted.draws(0)
+
+
+def test_numbers_of_a_run_without_weight_are_nan(result):
+    lost = dataclasses.replace(result, pool_weights=np.zeros(len(result.pool)))
+    assert np.isnan(lost.mean).all()
+    assert "nan" in str(lost.summary())
+
+
+def test_to_dataframe(weighted, monkeypatch):
+    pytest.importorskip("pandas", reason="the [pandas] extra is not installed")
+    particles = weighted.to_dataframe()
+    assert list(particles.columns) == [*weighted.names, "weight", "log_prob"]
+    np.testing.assert_array_equal(particles.to_numpy()[:, :2], weighted.particles)
+    np.testing.assert_array_equal(particles["log_prob"], weighted.log_prob)
+    pool = weighted.to_dataframe(pool=True)
+    np.testing.assert_array_equal(pool["weight"], weighted.pool_weights)
+    np.testing.assert_array_equal(pool["log_prob"], weighted.pool_log_prob)
+    with pytest.raises(ValueError, match="expected no parameter of the name 'weight'"):
+        dataclasses.replace(weighted, names=("weight", "b")).to_dataframe()
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=r'to_dataframe\(\) needs pandas: pip install "steinbox\[pandas\]"'):
+        weighted.to_dataframe()
+
+
+def test_the_pool_has_the_log_densities_of_its_points(result):
+    inside = np.isfinite(result.pool_log_prob)
+    np.testing.assert_allclose(result.pool_log_prob[inside], -0.5 * (result.pool[inside] ** 2).sum(axis=1))
 
 
 def test_repr_says_what_a_person_wants_to_know(result):
@@ -149,9 +215,8 @@ def test_picture_of_hostile_names(result, tmp_path):
     assert (tmp_path / "four.png").stat().st_size > 5_000
 
 
-def test_to_arviz_has_the_particles_inside_the_support(result):
-    pytest.importorskip("arviz_base", reason="the [arviz] extra is not installed")
-    some_outside = dataclasses.replace(result, weights=np.where(np.arange(30) < 5, 0, 1 / 25))
-    tree = some_outside.to_arviz()
-    np.testing.assert_array_equal(tree["posterior"]["a [b]x[_b]"][0], result.particles[5:, 0])
-    np.testing.assert_array_equal(tree["sample_stats"]["lp"][0], result.log_prob[5:])
+@pytest.mark.parametrize("name", ["run", "run.pkl", "run.h5", "run.NPZ"])
+def test_other_endings_are_refused_in_words(result, name, tmp_path):
+    with pytest.raises(ValueError, match=rf"ends in .npz \(everything.*\) or .nc \(netCDF.*\), got '{name}'"):
+        result.save(tmp_path / name)
+    assert list(tmp_path.iterdir()) == []

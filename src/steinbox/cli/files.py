@@ -10,6 +10,7 @@ import numpy as np
 
 import steinbox as sb
 from steinbox.cli.console import fail
+from steinbox.run.result_file import require_ending
 
 
 def load_result(path: Path) -> sb.Result:
@@ -52,7 +53,8 @@ def require_writable(path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.is_dir():
             raise IsADirectoryError("it is a folder")
+        require_ending(path)
         with tempfile.TemporaryFile(dir=path.parent):
             pass
-    except OSError as error:
+    except (OSError, ValueError) as error:
         fail(f"cannot write to {path}: {error}")

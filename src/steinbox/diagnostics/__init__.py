@@ -6,6 +6,7 @@ from steinbox.diagnostics.discrepancy import Discrepancy
 from steinbox.diagnostics.goodness_of_fit import GoodnessOfFit, goodness_of_fit
 from steinbox.diagnostics.ksd import gf_ksd, ksd
 from steinbox.diagnostics.mmd import mmd
+from steinbox.diagnostics.stein_thinning import stein_thin
 from steinbox.diagnostics.thinning import thin
 
 __all__ = [
@@ -18,5 +19,6 @@ __all__ = [
     "goodness_of_fit",
     "ksd",
     "mmd",
+    "stein_thin",
     "thin",
 ]

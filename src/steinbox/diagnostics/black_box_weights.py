@@ -106,9 +106,8 @@ def black_box_weights(
     matrix = Metric(kernel, bandwidth, coordinates).stein_kernel(sample).matrix()[np.ix_(used, used)]
     ratio = len(sample.points) * sample.weights[used]  # ρ/p, with a mean of one
     matrix *= len(sample.points) ** 2
-    objective = matrix + regularization * np.median(np.diag(matrix)) * np.eye(len(matrix))
-    best = _minimize_on_simplex(objective)
-    gradient = objective @ best
+    best = minimize_discrepancy(matrix, regularization)
+    gradient = regularize(matrix, regularization) @ best
     weights = np.zeros(len(np.asarray(points)))
     weights[sample.indices[used]] = best
     return BlackBoxWeights(
@@ -119,10 +118,16 @@ def black_box_weights(
     )
 
 
-def _minimize_on_simplex(matrix: Array) -> Array:
-    """Non-negative least squares with a factor of the matrix, scaled to a unit diagonal, with a tiny ridge."""
+def regularize(matrix: Array, regularization: float) -> Array:
+    """The matrix H + λ I, with λ in units of the median of the diagonal."""
+    return np.asarray(matrix + regularization * np.median(np.diag(matrix)) * np.eye(len(matrix)))
+
+
+def minimize_discrepancy(matrix: Array, regularization: float) -> Array:
+    """Weights on the simplex: non-negative least squares with a factor of H + λ I, scaled to a unit diagonal."""
     from scipy.optimize import nnls  # slow to import: it would double the time that `import steinbox` takes
 
+    matrix = regularize(matrix, regularization)
     scales = 1 / np.sqrt(np.diag(matrix))
     factor = np.linalg.cholesky(scales[:, None] * matrix * scales + _RIDGE * np.eye(len(matrix)))
     solution = scales * nnls(factor.T, np.linalg.solve(factor, scales), maxiter=_MAX_STEPS_PER_POINT * len(matrix))[0]

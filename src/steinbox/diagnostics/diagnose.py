@@ -7,9 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from steinbox.common.arrays import Array
+from steinbox.common.tables import html_paragraphs
 from steinbox.diagnostics.discrepancy import Discrepancy
 from steinbox.diagnostics.goodness_of_fit import GoodnessOfFit, fit_test
 from steinbox.diagnostics.ksd import stein_discrepancy
+from steinbox.diagnostics.spread import stein_spread
 from steinbox.diagnostics.stein_sample import Metric, make_stein_sample
 from steinbox.numerics.weights import effective_sample_size, systematic_resample
 
@@ -17,7 +19,7 @@ _MAX_POINTS = 2000  # beyond, the sample is resampled: time grows as the cube
 _NUM_BOOTSTRAP = 1000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Diagnostics:
     """Stein diagnostics of a weighted sample, from its log-densities alone; print it.
 
@@ -33,6 +35,9 @@ class Diagnostics:
         Its gradient-free Stein discrepancy from the target.
     goodness_of_fit : GoodnessOfFit
         The test of whether it could be an independent sample of the target.
+    spread, spread_error : (d,) arrays
+        By Stein's identity (:mod:`steinbox.diagnostics.spread`), one where it is right: if the target is Gaussian, the
+        variance of the points over the target's, and its standard error for independent points.
     """
 
     num_points: int
@@ -40,6 +45,8 @@ class Diagnostics:
     effective_sample_size: float
     gf_ksd: Discrepancy
     goodness_of_fit: GoodnessOfFit
+    spread: Array
+    spread_error: Array
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -50,8 +57,12 @@ class Diagnostics:
         left_out = f", {self.num_without_weight} without weight left out" if self.num_without_weight else ""
         return (
             f"{self.num_points} points with an effective sample size of {self.effective_sample_size:.4g}{left_out}; "
-            f"gradient-free Stein discrepancy {self.gf_ksd.value:.3g}. {self.goodness_of_fit}"
+            f"gradient-free Stein discrepancy {self.gf_ksd.value:.3g}. Spread by Stein's identity (1 if it is right, "
+            f"less if it is too small): {self.spread.min():.2f} to {self.spread.max():.2f}. {self.goodness_of_fit}"
         )
+
+    def _repr_html_(self) -> str:
+        return html_paragraphs([str(self)])
 
 
 def diagnose(points: Array, log_prob: Array, weights: Array, rng: int | np.random.Generator | None) -> Diagnostics:
@@ -66,12 +77,15 @@ def diagnose(points: Array, log_prob: Array, weights: Array, rng: int | np.rando
         kept = systematic_resample(weights / weights.sum(), _MAX_POINTS, rng)
         points, log_prob, weights = _merge_copies(points[kept], log_prob[kept], np.ones(_MAX_POINTS))
     sample = make_stein_sample(points, log_prob, weights=weights)
+    spread, spread_error = stein_spread(sample.points, sample.weights, sample.score)
     return Diagnostics(
         num_points=len(points),
         num_without_weight=num_points - int(counts.sum()),
         effective_sample_size=size,
         gf_ksd=stein_discrepancy(sample, Metric()),
         goodness_of_fit=fit_test(sample, Metric(), _NUM_BOOTSTRAP, 1.0, rng),
+        spread=spread,
+        spread_error=spread_error,
     )
 
 

@@ -19,6 +19,7 @@ from steinbox.numerics.kernels import Kernel
 from steinbox.numerics.weights import effective_sample_size
 
 _DEFAULT_LEVEL = 0.05
+_MAX_P_BY_CHANCE = 0.95  # above it, points are more even than 19 of 20 independent samples
 _MIN_POINTS_PER_TIME = 50  # points per autocorrelation time; fewer make the test unreliable
 
 
@@ -58,8 +59,16 @@ class GoodnessOfFit:
             verdict = "The sample does not come from the target"
         elif self.rejects():
             verdict = f"The sample is unlikely to come from the target (p = {self.p_value:.2g})"
+        elif self.p_value > _MAX_P_BY_CHANCE:
+            verdict = (
+                f"The test finds no difference from the target (p = {self.p_value:.2g}), and could find only a large "
+                "one: the points lie more evenly than independent draws, which hides a spread that is too small"
+            )
         else:
-            verdict = f"The sample is consistent with the target (p = {self.p_value:.2g})"
+            verdict = (
+                f"The test finds no difference from the target (p = {self.p_value:.2g}); it cannot see modes without "
+                "points, and hardly the shares of modes far apart"
+            )
         return " ".join([verdict + ".", *(f"Warning: {warning}" for warning in self.warnings)])
 
 
@@ -120,8 +129,8 @@ def goodness_of_fit(
     --------
     >>> import numpy as np
     >>> points = np.random.default_rng(0).standard_normal((300, 2))
-    >>> print(goodness_of_fit(points, -0.5 * (points**2).sum(axis=1), rng=0))
-    The sample is consistent with the target (p = 0.91).
+    >>> str(goodness_of_fit(points, -0.5 * (points**2).sum(axis=1), rng=0))[:54]
+    'The test finds no difference from the target (p = 0.91'
     >>> print(goodness_of_fit(points, -0.5 * ((points - 0.3) ** 2).sum(axis=1), rng=0))
     The sample is unlikely to come from the target (p = 0.001).
     """

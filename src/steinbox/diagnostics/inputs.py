@@ -50,6 +50,15 @@ def as_log_prob(log_prob: Values, points: Array) -> Array:
     return values
 
 
+def as_values(name: str, values: Values, points: Array) -> Array:
+    """One finite number for every point."""
+    array = _values_at(name, values, points, points.shape[:1])
+    if not np.isfinite(array).all():
+        row = int(np.flatnonzero(~np.isfinite(array))[0])
+        raise ValueError(f"expected {name} to be finite, got {array[row]} at row {row}")
+    return array
+
+
 def as_score(score: Values, points: Array, rows: IntegerArray) -> Array:
     """Gradients of the log-density at some of the points; at the others they may be anything."""
     values = _values_at("the score", score, points, points.shape)[rows]

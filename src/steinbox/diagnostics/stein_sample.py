@@ -68,6 +68,8 @@ class SteinSample:
         Those inside the target's support.
     indices : (m,) array
         Their rows among the points given.
+    log_prob : (m,) array
+        The target's log-density at them; zero if it was not given.
     score : (m, d) array
         Of the target, or of the surrogate.
     sample_weights : (m,) array
@@ -82,6 +84,7 @@ class SteinSample:
 
     points: Array
     indices: IntegerArray
+    log_prob: Array
     score: Array
     sample_weights: Array
     weights: Array
@@ -116,13 +119,15 @@ def make_stein_sample(
     warnings = (*_outside_warning(num_outside, len(x)), *_sample_weights_warning(sample_weights))
     if score is not None:
         scores = as_score(score, x, indices)
-        return SteinSample(x[indices], indices, scores, sample_weights, sample_weights, num_outside, warnings)
+        return SteinSample(
+            x[indices], indices, values[indices], scores, sample_weights, sample_weights, num_outside, warnings
+        )
     log_ratio, scores = _log_ratio(x[indices], values[indices], default if surrogate is None else surrogate)
     with np.errstate(divide="ignore"):  # the logarithm of a weight of zero
         combined = normalize(log_ratio + np.log(sample_weights))
     warnings = (*warnings, *_ratio_warning(log_ratio, combined, sample_weights))
     scores = np.where(combined[:, None] > 0, scores, 0.0)
-    return SteinSample(x[indices], indices, scores, sample_weights, combined, num_outside, warnings)
+    return SteinSample(x[indices], indices, values[indices], scores, sample_weights, combined, num_outside, warnings)
 
 
 def _points_inside(points: Array, values: Array, weights: Array) -> tuple[IntegerArray, int]:

@@ -1,19 +1,30 @@
-"""Stein thinning: a few points that represent many."""
+"""Thinning: a few points that represent the target, chosen from many."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
-from steinbox.common.arrays import IntegerArray
-from steinbox.common.checks import require_count
+from steinbox.common.arrays import Array, IntegerArray
+from steinbox.common.checks import require_count, require_number
+from steinbox.diagnostics.black_box_weights import minimize_discrepancy
 from steinbox.diagnostics.discrepancy import issue_warnings
 from steinbox.diagnostics.inputs import Values
-from steinbox.diagnostics.stein_sample import COORDINATES, KERNEL, Metric, make_stein_sample
+from steinbox.diagnostics.ksd import stein_discrepancy
+from steinbox.diagnostics.stein_sample import COORDINATES, KERNEL, Metric, SteinSample, make_stein_sample
 from steinbox.maps.coordinates import Coordinates
 from steinbox.numerics.bandwidth import Rule
+from steinbox.numerics.herding import select
 from steinbox.numerics.kernels import Kernel
 from steinbox.surrogates.cross_validated import PassThrough
+
+_NO_HELP = (
+    "Weights from these values of the log-density would not bring the points closer to the target: it is too rough to "
+    "be learned from them. They are thinned as they are. If they are biased, give more points or the score."
+)
+_MAX_GROUP = 1000  # points that are weighted together: the time grows as the cube
 
 
 def thin(
@@ -21,18 +32,24 @@ def thin(
     log_prob: Values | None,
     num_points: int,
     *,
+    regularization: float = 1e-2,
     score: Values | None = None,
     surrogate: object | None = None,
     kernel: Kernel = KERNEL,
     bandwidth: float | str | Rule = "median",
     coordinates: Coordinates = COORDINATES,
 ) -> IntegerArray:
-    r"""Choose points one by one so that the (gradient-free) Stein discrepancy of those chosen is as small as possible.
+    r"""Choose a few points that represent the target: weighted by Stein's identity, then chosen by herding.
 
-    The m-th point minimizes :math:`\tfrac12 H_{ii} + \sum_{j < m} H_{i\,i_j}` with
-    :math:`H_{ij} = w_i w_j \kappa(x_i, x_j)` (Riabiz et al., 2022; gradient-free: Fisher & Oates, 2024). A point may be
-    chosen more than once. It takes n·m evaluations of the kernel. The density must fall to zero at the edge of its
-    support, if it has one.
+    The points get the weights of :func:`black_box_weights`, which turn a biased sample into one of the target and
+    leave a good one nearly as it is. From the weighted points those are chosen which, equally weighted, are closest to
+    them all (:func:`select`). More than 1,000 points are weighted in groups, every k-th point in one. Without a score,
+    the weights must lower the discrepancy that :func:`gf_ksd` measures, whose surrogates do not know the point they
+    judge. If they do not, log p is too rough to be learned from the points: these are thinned as they are, and a
+    warning says so.
+
+    Stein thinning (:func:`stein_thin`) does both in one step. It is made for points far from the target, and spoils
+    good ones where the target is curved or has separated modes.
 
     Parameters
     ----------
@@ -41,16 +58,19 @@ def thin(
     log_prob : (n,) array_like or function, or None
         As for :func:`gf_ksd`. Points where it is −inf are never chosen. May be None if ``score`` is given.
     num_points : int
-        The m, at most n.
+        The m, at most n. A point may be chosen more than once, if its weight calls for it.
+    regularization : float
+        As for :func:`black_box_weights`, in which it is smaller: the larger, the closer the shares of separated modes
+        stay to those of the points, and the less a biased sample is corrected.
     surrogate : optional
         As for :func:`black_box_weights`.
     score, kernel, bandwidth, coordinates
-        As for :func:`goodness_of_fit`.
+        As for :func:`goodness_of_fit`. The density must fall to zero at the edge of its support, if it has one.
 
     Returns
     -------
     (m,) array of int
-        Indices in the order of choice: ``points[thin(points, log_prob, 20)]`` are twenty good ones.
+        Indices: ``points[thin(points, log_prob, 20)]`` are twenty good ones.
 
     Examples
     --------
@@ -60,17 +80,44 @@ def thin(
     >>> bool(abs(chosen.mean()) < 0.1 and abs(chosen.std() - 1) < 0.1)
     True
     """
-    require_count("num_points", num_points)
+    require_number("regularization", regularization)
     sample = make_stein_sample(points, log_prob, score=score, surrogate=surrogate, default=PassThrough())
-    if num_points > len(sample.points):
-        raise ValueError(
-            f"expected num_points of at most the {len(sample.points)} inside the support, got {num_points}"
-        )
+    require_fewer(num_points, len(sample.points))
     issue_warnings(sample.warnings)
-    stein = Metric(kernel, bandwidth, coordinates).stein_kernel(sample)
-    objective = np.where(sample.weights > 0, stein.diagonal / 2, np.inf)  # a point of weight zero would cost nothing
-    chosen = np.empty(num_points, dtype=np.int64)
-    for number in range(num_points):
-        chosen[number] = np.argmin(objective)
-        objective += stein.column(chosen[number])
-    return np.asarray(sample.indices[chosen])
+    metric = Metric(kernel, bandwidth, coordinates)
+    weights = _weigh_in_groups(sample, metric, regularization)
+    if score is None and surrogate is None and not _helps(weights, sample, metric):
+        issue_warnings([_NO_HELP])
+        weights = sample.sample_weights
+    values = None if log_prob is None else sample.log_prob
+    return np.asarray(sample.indices[select(sample.points, weights, num_points, log_prob=values)])
+
+
+def require_fewer(num_points: int, num_inside: int) -> None:
+    """Refuse a number of points that is none, or more than there are."""
+    require_count("num_points", num_points)
+    if num_points > num_inside:
+        raise ValueError(f"expected num_points of at most the {num_inside} inside the support, got {num_points}")
+
+
+def _weigh_in_groups(sample: SteinSample, metric: Metric, regularization: float) -> Array:
+    """Weights that minimize the discrepancy of each group; the groups count by their sizes."""
+    stein, weights = metric.stein_kernel(sample), np.zeros(len(sample.points))
+    num_groups = -(-len(weights) // _MAX_GROUP)
+    for start in range(num_groups):
+        group = slice(start, None, num_groups)
+        matrix, used = stein.block(group, group), np.flatnonzero(sample.weights[group] > 0)
+        members = np.arange(len(weights))[group][used]
+        if used.size:  # a point of weight zero would cost nothing
+            weights[members] = len(members) * minimize_discrepancy(matrix[np.ix_(used, used)], regularization)
+    return np.asarray(weights / weights.sum())
+
+
+def _helps(weights: Array, sample: SteinSample, metric: Metric) -> bool:
+    """Whether the weights lower the discrepancy, as judged by surrogates that do not know the point they judge."""
+    judged = make_stein_sample(sample.points, sample.log_prob)
+    combined = judged.weights * weights
+    if not combined.any():
+        return False
+    weighted = replace(judged, sample_weights=weights, weights=combined / combined.sum())
+    return stein_discrepancy(weighted, metric) < stein_discrepancy(judged, metric)

@@ -2,45 +2,30 @@
 
 from __future__ import annotations
 
-import json
-import re
-import secrets
-import zipfile
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
-from steinbox.common.arrays import Array
-from steinbox.common.serialization import SerializationError, describe_format, pack, unpack
+from steinbox.common.arrays import Array, RNGLike
+from steinbox.common.checks import require_count
+from steinbox.common.tables import html_paragraphs
 from steinbox.densities.initial import Initial
 from steinbox.evaluation import Archive, Failure
 from steinbox.maps.bounds import Bounds
+from steinbox.run.expectations import Estimate, WeightedPoints
+from steinbox.run.export import to_arviz, to_dataframe, write_netcdf
+from steinbox.run.result_file import read_result, require_ending, write_result
 from steinbox.run.status import Status
+from steinbox.run.summary import QUANTILES, Summary
 from steinbox.samplers.base import Coverage
 
 if TYPE_CHECKING:
     from steinbox.diagnostics import Diagnostics
-
-_FORMAT = 6  # 5 had no constants and no derived quantities
-_PLAIN = (
-    "names",
-    "num_evals",
-    "num_failures",
-    "warnings",
-    "log_evidence",
-    "log_evidence_error",
-    "effective_sample_size",
-    "pareto_shape",
-    "seed",
-    "config",
-    "version",
-    "constants",
-)  # what JSON can hold as it is
-_QUANTILES = (0.05, 0.5, 0.95)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,8 +53,9 @@ class Result:
         Every successful evaluation of the run: points, log-densities, seconds.
     status : Status
         Why the run ended, a sentence.
-    pool, pool_weights : (m, d) array, (m,) array
-        All weighted points that the particles were chosen from; the particles themselves if they were not chosen.
+    pool, pool_weights, pool_log_prob : (m, d) array, (m,) array, (m,) array
+        All weighted points that the particles were chosen from, with their log-densities; the particles themselves if
+        they were not chosen.
     log_evidence, log_evidence_error : float
         The logarithm of the integral of the density (over that of the initial distribution, if this is not
         normalized), and its standard error; NaN if the method does not estimate it.
@@ -109,6 +95,7 @@ class Result:
     archive: Archive
     pool: Array
     pool_weights: Array
+    pool_log_prob: Array
     log_evidence: float
     log_evidence_error: float
     effective_sample_size: float
@@ -135,29 +122,122 @@ class Result:
         """The same at all points of the pool, whose weights are ``pool_weights``."""
         return self.archive.find(self.pool)
 
+    # -- numbers, from the whole weighted pool -------------------------------------------------------------------------
+
     @property
     def mean(self) -> Array:
-        """The weighted mean of the particles; of an angle, the direction of the mean on the circle."""
-        return self._wrapped(self.weights @ self._unwrapped)
+        """The mean of every parameter; of an angle, the direction of the mean on the circle."""
+        return self._wrapped(self._weighted_points.mean.value)
+
+    @property
+    def mean_error(self) -> Array:
+        """The standard error of :attr:`mean`; see :meth:`expectation`."""
+        return self._weighted_points.mean.error
 
     @property
     def cov(self) -> Array:
-        """The weighted covariance of the particles; angles are measured from their mean direction."""
-        centered = self._unwrapped - self.weights @ self._unwrapped
-        return np.asarray((centered * self.weights[:, None]).T @ centered)
-
-    def summary(self) -> Summary:
-        """Mean, standard deviation and quantiles of every parameter; those of an angle go around from its mean."""
-        quantiles = np.quantile(self._unwrapped, _QUANTILES, axis=0, weights=self.weights, method="inverted_cdf")
-        return Summary(self.names, self.mean, np.sqrt(np.diag(self.cov)), self._wrapped(np.asarray(quantiles)))
+        """The covariance matrix of the parameters; angles are measured from their mean direction."""
+        return self._weighted_points.cov.value
 
     @property
-    def _unwrapped(self) -> Array:
-        """The particles with every angle within half a turn of its mean direction."""
-        return self.particles if self.bounds is None else self.bounds.unwrap(self.particles, self.weights)
+    def cov_error(self) -> Array:
+        """The standard error of every entry of :attr:`cov`."""
+        return self._weighted_points.cov.error
+
+    def quantile(self, probabilities: npt.ArrayLike) -> Estimate:
+        """Quantiles of every parameter, (d,) or (k, d) for k probabilities; those of an angle go around from its mean.
+
+        Examples
+        --------
+        >>> import steinbox as sb
+        >>> result = sb.sample(sb.Gaussian([0.0], std=1).log_prob, sb.Gaussian([0.0], std=3), vectorized=True, seed=0)
+        >>> median = result.quantile(0.5)
+        >>> bool(abs(median.value[0]) < 4 * median.error[0])
+        True
+        """
+        quantiles = self._weighted_points.quantile(probabilities)
+        return Estimate(self._wrapped(quantiles.value), quantiles.error)
+
+    def expectation(self, function: Callable[..., npt.ArrayLike], *, vectorized: bool = False) -> Estimate:
+        """The expectation of a function of the parameters, with its standard error.
+
+        The error is that of importance sampling by independent draws (:mod:`steinbox.run.expectations`). It knows
+        nothing of a region that was not seen, and for particles that were moved, as those of Stein samplers, it is
+        only an order of magnitude.
+
+        Parameters
+        ----------
+        function : callable
+            ``(d,) -> number or array``, or ``(m, d) -> (m,) or (m, …)`` with ``vectorized=True``. It is called at the
+            points of the pool that have weight.
+        vectorized : bool
+            Whether it takes all points at once.
+
+        Returns
+        -------
+        Estimate
+            With ``value`` and ``error``.
+
+        Examples
+        --------
+        >>> import steinbox as sb
+        >>> result = sb.sample(sb.Gaussian([0.0], std=1).log_prob, sb.Gaussian([0.0], std=3), vectorized=True, seed=0)
+        >>> tail = result.expectation(lambda x: x[0] > 1)
+        >>> bool(abs(tail.value - 0.1587) < 4 * tail.error)
+        True
+        """
+        points = WeightedPoints.merge(self.pool, self.pool_weights)
+        return points.expectation(function if vectorized else lambda x: np.array([function(row) for row in x]))
+
+    def summary(self) -> Summary:
+        """Mean with its error, standard deviation, quantiles and effective sample size of every parameter."""
+        points = self._weighted_points
+        return Summary(
+            names=self.names,
+            mean=self.mean,
+            sd=np.sqrt(np.diag(points.cov.value)),
+            mcse=points.mean.error,
+            quantiles=self.quantile(QUANTILES).value,
+            status=self.status,
+            warnings=self.warnings,
+        )
+
+    @cached_property
+    def _weighted_points(self) -> WeightedPoints:
+        """The pool, with every angle within half a turn of its mean direction."""
+        points, weights = self.pool, self.pool_weights
+        return WeightedPoints.merge(points if self.bounds is None else self.bounds.unwrap(points, weights), weights)
 
     def _wrapped(self, x: Array) -> Array:
         return x if self.bounds is None else self.bounds.wrap(x)
+
+    # -- points --------------------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.particles)
+
+    def __getitem__(self, name: str) -> Array:
+        """The particles' values of one parameter, (n,)."""
+        if name not in self.names:
+            raise KeyError(f"expected the name of a parameter, one of {', '.join(self.names)}; got {name!r}")
+        return self.particles[:, self.names.index(name)]
+
+    __iter__ = None  # what would it go over: particles, parameters?
+
+    def draws(self, num_draws: int, rng: RNGLike = None) -> Array:
+        """Equally weighted draws from the weighted pool, (num_draws, d); the same point may be drawn more than once."""
+        require_count("num_draws", num_draws)
+        chosen = np.random.default_rng(rng).choice(len(self.pool), size=num_draws, p=self.pool_weights)
+        return self.pool[chosen]
+
+    def to_dataframe(self, *, pool: bool = False) -> Any:
+        """The particles, or all of the weighted pool, as a table: a column per parameter, ``weight`` and ``log_prob``.
+
+        Needs ``pip install "steinbox[pandas]"``.
+        """
+        return to_dataframe(self, pool=pool)
+
+    # -- what else -----------------------------------------------------------------------------------------------------
 
     def diagnostics(self) -> Diagnostics:
         """How good the particles are, judged from their log-densities alone, without any evaluation. Print it.
@@ -175,140 +255,49 @@ class Result:
         return diagnose(free, self.log_prob + self.bounds.log_det(free), self.weights, self.seed)
 
     def save(self, path: str | Path) -> Path:
-        """Write everything to one ``.npz`` file of arrays and text (no pickle); returns the path.
+        """Write the result to a file; returns the path.
 
-        The file is written beside its place and then moved there: a failure leaves what was there before.
+        ``.npz`` holds everything without loss, as arrays and text (no pickle), and is what :meth:`load` reads.
+        ``.nc`` is netCDF, for other programs: what :meth:`to_arviz` returns; it needs
+        ``pip install "steinbox[netcdf]"``. The file is written beside its place and then moved there: a failure leaves
+        what was there before.
         """
         path = Path(path)
-        header, arrays = self._to_header_and_arrays()
-        partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-        try:
-            with partial.open("wb") as file:
-                np.savez_compressed(file, allow_pickle=False, header=np.array(json.dumps(header)), **arrays)
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)
+        require_ending(path)
+        (write_netcdf if path.suffix == ".nc" else write_result)(self, path)
         return path
 
     @classmethod
     def load(cls, path: str | Path) -> Result:
-        """Read what :meth:`save` wrote.
+        """Read what :meth:`save` wrote as ``.npz``.
 
         Loading runs no code from the file; see :mod:`steinbox.common.serialization`.
         """
-        if not Path(path).is_dir() and Path(path).exists() and not zipfile.is_zipfile(path):
-            raise ValueError(f"{path} is not a result that steinbox saved: it is no .npz file")
-        try:
-            with np.load(path, allow_pickle=False) as file:
-                arrays = {name: file[name] for name in file.files}
-            header = json.loads(str(arrays.pop("header", "{}")))
-            number = _format_number(header.pop("format", None))
-            if number == _FORMAT:
-                return cls._from_header_and_arrays(header, arrays)
-        except FileNotFoundError:
-            raise
-        except SerializationError as error:
-            raise ValueError(f"{path} cannot be loaded here: {error}") from error
-        except Exception as error:
-            raise ValueError(f"{path} is not a result that steinbox saved: {error}") from error
-        raise ValueError(f"{path} {describe_format(number, _FORMAT)}")
+        return cls(**read_result(path))
 
-    def _to_header_and_arrays(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        packed: dict[str, Array] = {}
-        header = {name: getattr(self, name) for name in _PLAIN} | {
-            "format": f"steinbox-result-{_FORMAT}",
-            "bounds": None if self.bounds is None else self.bounds.to_json(),
-            "failures": {kind: failure.to_json() for kind, failure in self.failures.items()},
-            "status": self.status.name,
-            "mixture": pack(self.mixture, packed),
-            "coverage": None if self.coverage is None else asdict(self.coverage),
-        }
-        arrays = {name: getattr(self, name) for name in ("particles", "weights", "log_prob", "pool", "pool_weights")}
-        arrays |= {f"mixture/{name}": values for name, values in packed.items()}
-        arrays |= {f"archive/{name}": values for name, values in self.archive.to_arrays().items()}
-        arrays |= {f"trace/{name}": values for name, values in self.trace.items()}
-        return header, arrays
+    def to_arviz(self, num_draws: int | None = None) -> Any:
+        """What the installed ArviZ reads: a ``DataTree`` for version 1 and later, an ``InferenceData`` before.
 
-    @classmethod
-    def _from_header_and_arrays(cls, header: dict[str, Any], arrays: dict[str, Array]) -> Result:
-        trace, archive = _pop_prefix(arrays, "trace/"), Archive.from_arrays(_pop_prefix(arrays, "archive/"))
-        header |= {
-            "names": tuple(header["names"]),
-            "warnings": tuple(header["warnings"]),
-            "bounds": None if header["bounds"] is None else Bounds.from_json(header["bounds"]),
-            "failures": {kind: Failure.from_json(data) for kind, data in header["failures"].items()},
-            "status": Status[header["status"]],
-            "coverage": None if header["coverage"] is None else Coverage(**header["coverage"]),
-            "mixture": unpack(header["mixture"], _pop_prefix(arrays, "mixture/")),
-        }
-        return cls(trace=trace, archive=archive, **header | arrays)
-
-    def to_arviz(self) -> Any:
-        """The particles inside the support as an ArviZ ``DataTree``: one chain, one draw per particle.
-
-        Needs ``pip install "steinbox[arviz]"``. The draws are exchangeable and not a Markov chain: summaries and plots
-        of the posterior mean what they say, diagnostics of convergence (R-hat, autocorrelation) do not apply. A slash
-        in a parameter's name becomes an underscore, since a tree's names are paths.
+        Needs ``pip install "steinbox[arviz]"``. The group ``posterior`` has draws from the weighted pool, in random
+        order and as one chain. By default there are as many as the pool is worth, so that errors and effective sample
+        sizes of ArviZ are about right; if you ask for more, these are too good. The group ``pool`` has all points, with
+        ``weight`` and ``log_prob``. Diagnostics of convergence (R-hat, autocorrelation) do not apply: this is no
+        Markov chain. A slash in a parameter's name becomes an underscore.
         """
-        try:
-            from arviz_base import from_dict
-        except ImportError:
-            raise ImportError('to_arviz() needs ArviZ: pip install "steinbox[arviz]"') from None
+        return to_arviz(self, num_draws)
 
-        inside = self.weights > 0
-        posterior = {name.replace("/", "_"): self.particles[None, inside, k] for k, name in enumerate(self.names)}
-        return from_dict({"posterior": posterior, "sample_stats": {"lp": self.log_prob[None, inside]}})
-
-    def __repr__(self) -> str:
+    @property
+    def _headline(self) -> str:
         num_particles, dimension = self.particles.shape
         failures = f", {self.num_failures:,} of them failed" if self.num_failures else ""
         return (
-            f"<steinbox.Result: {num_particles} particles in {dimension} dimension{'s' if dimension > 1 else ''}, "
-            f"{self.num_evals:,} evaluations{failures}, {self.config.get('method', '?')}. "
-            + " ".join([str(self.status), *(f"Warning: {warning}" for warning in self.warnings)])
-            + ">"
+            f"{num_particles} particles in {dimension} dimension{'s' if dimension > 1 else ''}, "
+            f"{self.num_evals:,} evaluations{failures}, {self.config.get('method', '?')}."
         )
 
+    def __repr__(self) -> str:
+        warnings = [f"Warning: {warning}" for warning in self.warnings]
+        return f"<steinbox.Result: {' '.join([self._headline, str(self.status), *warnings])}>"
 
-def _format_number(text: object) -> int:
-    found = re.fullmatch(r"steinbox-result-(\d{1,9})", str(text))
-    if found is None:
-        raise ValueError(f"its format is {text!r}")
-    return int(found[1])
-
-
-def _pop_prefix(arrays: dict[str, Array], prefix: str) -> dict[str, Array]:
-    """The arrays whose names start so, taken out."""
-    return {name.removeprefix(prefix): arrays.pop(name) for name in list(arrays) if name.startswith(prefix)}
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Summary:
-    """A table of the particles: one row per parameter. ``str()`` gives it as text."""
-
-    names: Sequence[str]
-    mean: Array
-    sd: Array
-    quantiles: Array
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The table's header."""
-        return ("parameter", "mean", "sd", *(f"{100 * q:.0f}%" for q in _QUANTILES))
-
-    @property
-    def rows(self) -> list[tuple[str, ...]]:
-        """The table's cells as text."""
-        numbers = np.column_stack([self.mean, self.sd, self.quantiles.T])
-        return [(name, *(f"{value:.4g}" for value in row)) for name, row in zip(self.names, numbers, strict=True)]
-
-    def __str__(self) -> str:
-        table = [self.columns, *self.rows]
-        widths = [max(len(row[k]) for row in table) for k in range(len(self.columns))]
-        return "\n".join(
-            row[0].ljust(widths[0])
-            + "".join(f"  {cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True))
-            for row in table
-        )
-
-    __repr__ = __str__
+    def _repr_html_(self) -> str:
+        return html_paragraphs([self._headline]) + self.summary()._repr_html_()

@@ -29,6 +29,7 @@ from steinbox.samplers.fixed_length import CountingSampler, FixedLength
 from steinbox.samplers.stein.direction import stein_direction
 from steinbox.samplers.stein.drive import AnnealedValues, Drive, nearest_rows, require_two
 from steinbox.samplers.stein.rescue import bring_back, is_hopeless, sort_out
+from steinbox.samplers.stein.warnings import collect_warnings
 
 MAX_FAILURES_IN_ROW = 2  # one failure says nothing about where a particle is, two do
 
@@ -36,7 +37,10 @@ MAX_FAILURES_IN_ROW = 2  # one failure says nothing about where a particle is, t
 @serializable("stein-state")
 @dataclass(frozen=True, eq=False)
 class SteinState:
-    """Particles, what is known at them and elsewhere, and where they go next."""
+    """Particles, what is known at them and elsewhere, and where they go next.
+
+    ``weights`` and ``score`` are those of the last move; none before the first.
+    """
 
     particles: Array
     log_prob: Array
@@ -51,6 +55,8 @@ class SteinState:
     iteration: int
     num_iterations: int
     movement: float
+    weights: Array | None = None
+    score: Array | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,6 +183,8 @@ class SteinFlow(CountingSampler[SteinState]):
             temperature=temperature,
             iteration=state.iteration + 1,
             movement=movement,
+            weights=weights,
+            score=force.score,
         )
         return new_state, info
 
@@ -208,4 +216,7 @@ class SteinFlow(CountingSampler[SteinState]):
 
     def sample(self, state: SteinState) -> Sample:
         """The last evaluated particles, equally weighted inside the support and without weight outside."""
-        return Sample.equally_weighted(state.particles, state.log_prob, path_warnings(state.temperature))
+        warnings = path_warnings(state.temperature)
+        if not warnings and state.weights is not None and state.score is not None:  # on the path, another target's
+            warnings = tuple(collect_warnings(state.particles, state.log_prob, state.weights, state.score))
+        return Sample.equally_weighted(state.particles, state.log_prob, warnings)

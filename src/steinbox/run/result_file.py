@@ -1,0 +1,134 @@
+"""A result as one ``.npz`` file of arrays and text (no pickle): everything, without loss."""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import zipfile
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from steinbox.common.arrays import Array
+from steinbox.common.serialization import SerializationError, describe_format, pack, unpack
+from steinbox.evaluation import Archive, Failure
+from steinbox.maps.bounds import Bounds
+from steinbox.run.status import Status
+from steinbox.samplers.base import Coverage
+
+if TYPE_CHECKING:
+    from steinbox.run.result import Result
+
+_FORMAT = 6  # 5 had no log-densities of the pool, no constants and no derived quantities
+_PLAIN = (
+    "names",
+    "num_evals",
+    "num_failures",
+    "warnings",
+    "log_evidence",
+    "log_evidence_error",
+    "effective_sample_size",
+    "pareto_shape",
+    "seed",
+    "config",
+    "version",
+    "constants",
+)  # what JSON can hold as it is
+_ARRAYS = ("particles", "weights", "log_prob", "pool", "pool_weights", "pool_log_prob")
+
+
+def require_ending(path: Path) -> None:
+    """Refuse a name that does not say which kind of file it is."""
+    if path.suffix not in (".npz", ".nc"):
+        raise ValueError(
+            f"expected a file name that ends in .npz (everything, to be loaded again) or .nc (netCDF, for other "
+            f"programs), got {path.name!r}"
+        )
+
+
+def write_result(result: Result, path: Path) -> None:
+    """Write everything."""
+    header, arrays = _to_header_and_arrays(result)
+
+    def write(partial: Path) -> None:
+        with partial.open("wb") as file:
+            np.savez_compressed(file, allow_pickle=False, header=np.array(json.dumps(header)), **arrays)
+
+    replace_file(path, write)
+
+
+def replace_file(path: Path, write: Callable[[Path], None]) -> None:
+    """Write beside the place and then move there: a failure leaves what was there before."""
+    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        write(partial)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def read_result(path: str | Path) -> dict[str, Any]:
+    """The fields of a result, of what :func:`write_result` wrote."""
+    if not Path(path).is_dir() and Path(path).exists() and not zipfile.is_zipfile(path):
+        raise ValueError(f"{path} is not a result that steinbox saved: it is no .npz file")
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        header = json.loads(str(arrays.pop("header", "{}")))
+        number = _format_number(header.pop("format", None))
+        if number == _FORMAT:
+            return _from_header_and_arrays(header, arrays)
+    except FileNotFoundError:
+        raise
+    except SerializationError as error:
+        raise ValueError(f"{path} cannot be loaded here: {error}") from error
+    except Exception as error:
+        raise ValueError(f"{path} is not a result that steinbox saved: {error}") from error
+    raise ValueError(f"{path} {describe_format(number, _FORMAT)}")
+
+
+def _to_header_and_arrays(result: Result) -> tuple[dict[str, Any], dict[str, Array]]:
+    packed: dict[str, Array] = {}
+    header = {name: getattr(result, name) for name in _PLAIN} | {
+        "format": f"steinbox-result-{_FORMAT}",
+        "bounds": None if result.bounds is None else result.bounds.to_json(),
+        "failures": {kind: failure.to_json() for kind, failure in result.failures.items()},
+        "status": result.status.name,
+        "mixture": pack(result.mixture, packed),
+        "coverage": None if result.coverage is None else asdict(result.coverage),
+    }
+    arrays = {name: getattr(result, name) for name in _ARRAYS}
+    arrays |= {f"mixture/{name}": values for name, values in packed.items()}
+    arrays |= {f"archive/{name}": values for name, values in result.archive.to_arrays().items()}
+    arrays |= {f"trace/{name}": values for name, values in result.trace.items()}
+    return header, arrays
+
+
+def _from_header_and_arrays(header: dict[str, Any], arrays: dict[str, Array]) -> dict[str, Any]:
+    trace, archive = _pop_prefix(arrays, "trace/"), Archive.from_arrays(_pop_prefix(arrays, "archive/"))
+    header |= {
+        "names": tuple(header["names"]),
+        "warnings": tuple(header["warnings"]),
+        "bounds": None if header["bounds"] is None else Bounds.from_json(header["bounds"]),
+        "failures": {kind: Failure.from_json(data) for kind, data in header["failures"].items()},
+        "status": Status[header["status"]],
+        "coverage": None if header["coverage"] is None else Coverage(**header["coverage"]),
+        "mixture": unpack(header["mixture"], _pop_prefix(arrays, "mixture/")),
+    }
+    return {"trace": trace, "archive": archive} | header | {name: arrays[name] for name in _ARRAYS}
+
+
+def _format_number(text: object) -> int:
+    found = re.fullmatch(r"steinbox-result-(\d{1,9})", str(text))
+    if found is None:
+        raise ValueError(f"its format is {text!r}")
+    return int(found[1])
+
+
+def _pop_prefix(arrays: dict[str, Array], prefix: str) -> dict[str, Array]:
+    """The arrays whose names start so, taken out."""
+    return {name.removeprefix(prefix): arrays.pop(name) for name in list(arrays) if name.startswith(prefix)}

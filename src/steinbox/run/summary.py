@@ -1,0 +1,76 @@
+"""The table of a result: a row of numbers for every parameter, and what there is to say about them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from steinbox.common.arrays import Array
+from steinbox.common.tables import html_paragraphs, html_table, text_table
+from steinbox.run.status import Status
+
+QUANTILES = (0.05, 0.5, 0.95)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Summary:
+    """Numbers for every parameter. ``str()`` gives a table; in a notebook it is shown as one.
+
+    Attributes
+    ----------
+    names : tuple of str
+    mean, sd : (d,) arrays
+        Mean and standard deviation.
+    mcse : (d,) array
+        The Monte Carlo standard error of the mean.
+    quantiles : (3, d) array
+        5%, 50% and 95%.
+    effective_sample_size : (d,) array
+        How many independent draws would have that error: (sd / mcse)².
+    status : Status
+        Why the run ended.
+    warnings : tuple of str
+        Reasons not to trust the numbers.
+    """
+
+    names: tuple[str, ...]
+    mean: Array
+    sd: Array
+    mcse: Array
+    quantiles: Array
+    status: Status
+    warnings: tuple[str, ...]
+
+    @property
+    def effective_sample_size(self) -> Array:
+        """How many independent draws would have the error of the mean; NaN for a parameter that does not vary."""
+        varies = self.mcse > 0
+        return np.where(varies, self.sd / np.where(varies, self.mcse, 1.0), np.nan) ** 2
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The table's header."""
+        return ("parameter", "mean", "mcse", "sd", *(f"{100 * q:.0f}%" for q in QUANTILES), "ess")
+
+    @property
+    def rows(self) -> list[tuple[str, ...]]:
+        """The table's cells as text."""
+        numbers = np.column_stack([self.mean, self.mcse, self.sd, self.quantiles.T])
+        return [
+            (name, f"{row[0]:.4g}", f"{row[1]:.2g}", *(f"{value:.4g}" for value in row[2:]), f"{size:.0f}")
+            for name, row, size in zip(self.names, numbers, self.effective_sample_size, strict=True)
+        ]
+
+    @property
+    def sentences(self) -> list[str]:
+        """The status and the warnings."""
+        return [str(self.status), *(f"Warning: {warning}" for warning in self.warnings)]
+
+    def __str__(self) -> str:
+        return "\n".join([text_table(self.columns, self.rows), *self.sentences])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html_table(self.columns, self.rows) + html_paragraphs(self.sentences)
