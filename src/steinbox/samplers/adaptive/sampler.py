@@ -20,6 +20,7 @@ from steinbox.densities.fitting.family import Family
 from steinbox.densities.initial import Initial
 from steinbox.evaluation import Evaluation
 from steinbox.numerics.weights import normalize, temper
+from steinbox.samplers.adaptive import smoothing
 from steinbox.samplers.adaptive.output import make_sample
 from steinbox.samplers.adaptive.proposer import (
     Block,
@@ -139,7 +140,7 @@ class AdaptiveImportanceSampling(Method[AdaptiveState]):
         initial = problem.initial if self.base is None else self.base
         if initial.dimension != problem.dimension:
             raise ValueError(f"expected a base in {problem.dimension} dimensions, got one in {initial.dimension}")
-        return AdaptiveSampler(self, initial, problem.num_particles, is_noisy=bool(problem.noise))
+        return AdaptiveSampler(self, initial, problem.num_particles, is_noisy=bool(problem.noise), noise=problem.noise)
 
 
 @dataclass(frozen=True)
@@ -150,6 +151,7 @@ class AdaptiveSampler(Sampler[AdaptiveState]):
     initial: Initial
     num_particles: int
     is_noisy: bool
+    noise: float | bool = False
 
     @property
     def tolerates_empty_batch(self) -> bool:
@@ -238,7 +240,11 @@ class AdaptiveSampler(Sampler[AdaptiveState]):
         counts = np.bincount(owners[worked], minlength=len(sources)).tolist()
         sources = tuple(replace(source, count=count) for source, count in zip(sources, counts, strict=True))
         archive = state.archive.extend(points[worked], evaluation.log_prob[worked], sources, self.initial)
-        return replace(state, archive=archive)
+        observed = np.concatenate([state.observed, evaluation.log_prob[worked]])
+        if self.noise and smoothing.ON:
+            base = None if state.fit is None else state.fit.fitted.density
+            archive = replace(archive, log_prob=smoothing.smooth(archive, observed, self.noise, base).log_prob)
+        return replace(state, archive=archive, observed=observed)
 
     def _teach(self, state: AdaptiveState, name: str, evaluation: Evaluation) -> AdaptiveState:
         """The state with what a proposer has learned from points that are no draws."""

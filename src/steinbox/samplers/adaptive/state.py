@@ -77,6 +77,7 @@ class AdaptiveState:
     shares: Mapping[str, float] = field(default_factory=dict)
     memories: Mapping[str, Any] = field(default_factory=dict)
     path: tuple[Milestone, ...] = ()
+    observed: Array = field(default_factory=lambda: np.empty(0))
 
     def with_milestone(self) -> Self:
         """With a milestone of how things stand."""
