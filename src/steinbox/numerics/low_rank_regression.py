@@ -69,6 +69,7 @@ class LowRankRegression:
         """The Cholesky root of A."""
         scaled = self.features / np.sqrt(self._variance)[:, None]
         moments = scaled.T @ scaled
+        moments[np.diag_indices_from(moments)] *= 1 + 1e-9
         moments[np.diag_indices_from(moments)] += 1
         return np.asarray(cho_factor(moments, lower=True, check_finite=False)[0])
 

@@ -16,15 +16,17 @@ from steinbox.numerics.weights import normalize, systematic_resample, temper
 from steinbox.samplers.adaptive.weighted_archive import WeightedArchive, finite_log_weights
 
 LENGTH_SCALES = (0.01, 0.04, 0.16, 0.64, 2.5, 10.0)  # l^2/d
-AMPLITUDES = (0.3, 1.0, 3.0, 10.0)  # nats
-MISFITS = (0.05, 0.5, 2.0)  # of the noise
+AMPLITUDES = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)  # nats
+MISFITS = (0.05, 0.5, 2.0, 8.0)  # of the noise
 MAX_CENTERS = 200
 MAX_QUADRATIC = 300
 NUM_SELECT = 600
 SELECT_CENTERS = 100
 SLACK = 0.1
+SWEEPS = 2
 VERBOSE = False
 ON = True
+LAST = {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,19 +54,22 @@ def smooth(archive: WeightedArchive, observed: Array, std: float, base: Density 
     centers = _spread(z[chosen], MAX_CENTERS)
     rows = np.arange(len(z))[:: -(-len(z) // NUM_SELECT)]
     some = centers[:: -(-len(centers) // SELECT_CENTERS)]
-    best = (-np.inf,)
-    for scale in LENGTH_SCALES:
-        trend, kernel = _features(z[rows], some, scale)
-        for b, offset in enumerate(offsets):
-            y = values[rows] - offset[rows]
+    cache = {}
+    def score(c):
+        if c not in cache:
+            scale, amplitude, relative, b = c
+            trend, kernel = _features(z[rows], some, scale)
+            y = values[rows] - offsets[b][rows]
             y = y - np.median(y)
-            for amplitude, relative in product(AMPLITUDES, MISFITS):
-                total = np.sqrt(misfit[rows] ** 2 + (relative * std) ** 2)
-                reg = LowRankRegression(np.column_stack([trend * 30 * _spread_of(y, std), amplitude * kernel]), y, std, total)
-                ll = reg.log_likelihood
-                if ll > best[0]:
-                    best = (ll, scale, b, amplitude, relative)
-    _, scale, b, amplitude, relative = best
+            total = np.sqrt(misfit[rows] ** 2 + (relative * std) ** 2)
+            cache[c] = LowRankRegression(np.column_stack([trend * 30 * _spread_of(y, std), amplitude * kernel]), y, std, total).log_likelihood
+        return cache[c]
+    grids = (LENGTH_SCALES, AMPLITUDES, MISFITS, tuple(range(len(offsets))))
+    best = (0.64, 10.0, 0.5, len(offsets) - 1)
+    for _ in range(SWEEPS):
+        for k in (1, 0, 2, 3):
+            best = max(((*best[:k], v, *best[k + 1 :]) for v in grids[k]), key=score)
+    scale, amplitude, relative, b = best
     trend, kernel = _features(z, centers, scale)
     y = values - offsets[b]
     center = np.median(y)
@@ -74,6 +79,7 @@ def smooth(archive: WeightedArchive, observed: Array, std: float, base: Density 
     log_prob = np.full(len(observed), -np.inf)
     log_prob[inside] = mean - left / 2
     w = normalize(log_prob - archive.log_proposed)[inside]
+    LAST.update(left=w @ left, own=w @ (reg.noise**2 * reg._own**2), sd=np.sqrt(reg.variance_of_mean(w)), best=best)
     if VERBOSE:
         print(f"n={len(values)} scale={scale} base={b} amp={amplitude} rel={relative} left={w @ left:.3f} sd={np.sqrt(reg.variance_of_mean(w)):.3f} ess={1/(w@w):.0f}")
     return Smoothed(log_prob, float(np.sqrt(reg.variance_of_mean(w))))
@@ -95,7 +101,7 @@ def _features(z: Array, centers: Array, scale: float) -> tuple[Array, Array]:
     trend = np.column_stack([np.ones(len(z)), z, z[:, i] * z[:, j]])
     bandwidth = 2 * scale * d
     gram = np.exp(-squared_distances(centers, centers) / bandwidth)
-    gram[np.diag_indices_from(gram)] += 1e-6
+    gram[np.diag_indices_from(gram)] += 1e-8
     root = np.linalg.cholesky(gram)
     kernel = np.linalg.solve(root, np.exp(-squared_distances(centers, z) / bandwidth)).T
     return trend, kernel
