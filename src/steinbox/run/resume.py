@@ -104,6 +104,8 @@ def describe_task(task: Task) -> dict[str, Any]:
         "initial particles": digest(task.problem.particles),
         "noise": task.problem.noise,
     }
+    if task.problem.is_unbiased:
+        description["is_unbiased"] = True
     if task.archive is not None:
         description["archive"] = digest(task.archive.points) + digest(task.archive.log_prob)
     return description | task.config

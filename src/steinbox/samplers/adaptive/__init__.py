@@ -1,7 +1,7 @@
 """Adaptive importance sampling, the default: every evaluation is weighted, and the particles are chosen from all.
 
 The data's way: ``sampler`` (ask, tell) → ``weighted_archive`` → ``proposers/`` (one idea each) → ``output`` and
-``warnings``; ``proposer`` is the seam, ``tuning`` has the numbers that one may want to change.
+``warnings``; ``smoothing`` is for noise, ``proposer`` is the seam, ``tuning`` has the numbers that one may want to change.
 """
 
 from steinbox.samplers.adaptive.proposer import Block, Draws, Probe, Proposer, Reserve, View
@@ -9,6 +9,7 @@ from steinbox.samplers.adaptive.proposers import (
     Climbs,
     FittedFamily,
     QuadraticFit,
+    Repeats,
     SurrogateRefinement,
 )
 from steinbox.samplers.adaptive.sampler import DEFAULT_PROPOSERS, AdaptiveImportanceSampling
@@ -25,6 +26,7 @@ __all__ = [
     "Probe",
     "Proposer",
     "QuadraticFit",
+    "Repeats",
     "Reserve",
     "Source",
     "SurrogateRefinement",

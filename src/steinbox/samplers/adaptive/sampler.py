@@ -13,6 +13,7 @@ import numpy as np
 
 from steinbox.common.arrays import Array
 from steinbox.common.checks import require_component, require_count
+from steinbox.common.noise import Noise
 from steinbox.densities.density import Density
 from steinbox.densities.fitting.curved_mixtures import CurvedMixtures
 from steinbox.densities.fitting.em import WeightedPoints
@@ -20,7 +21,6 @@ from steinbox.densities.fitting.family import Family
 from steinbox.densities.initial import Initial
 from steinbox.evaluation import Evaluation
 from steinbox.numerics.weights import normalize, temper
-from steinbox.samplers.adaptive import smoothing
 from steinbox.samplers.adaptive.output import make_sample
 from steinbox.samplers.adaptive.proposer import (
     Block,
@@ -37,14 +37,17 @@ from steinbox.samplers.adaptive.proposers import (
     Climbs,
     FittedFamily,
     QuadraticFit,
+    Repeats,
     SurrogateRefinement,
 )
+from steinbox.samplers.adaptive.smoothing import smooth_state
 from steinbox.samplers.adaptive.state import AdaptiveState, Batch, CurrentFit
 from steinbox.samplers.adaptive.tuning import Tuning
 from steinbox.samplers.adaptive.weighted_archive import Source, WeightedArchive, finite_log_weights, temper_points
 from steinbox.samplers.base import Info, Method, Problem, Sample, Sampler, StalledError
 
 DEFAULT_PROPOSERS: tuple[Proposer, ...] = (
+    Repeats(),
     SurrogateRefinement(),
     Climbs(),
     FittedFamily(),
@@ -140,7 +143,7 @@ class AdaptiveImportanceSampling(Method[AdaptiveState]):
         initial = problem.initial if self.base is None else self.base
         if initial.dimension != problem.dimension:
             raise ValueError(f"expected a base in {problem.dimension} dimensions, got one in {initial.dimension}")
-        return AdaptiveSampler(self, initial, problem.num_particles, is_noisy=bool(problem.noise), noise=problem.noise)
+        return AdaptiveSampler(self, initial, problem.num_particles, problem.assumed_noise)
 
 
 @dataclass(frozen=True)
@@ -150,8 +153,12 @@ class AdaptiveSampler(Sampler[AdaptiveState]):
     settings: AdaptiveImportanceSampling
     initial: Initial
     num_particles: int
-    is_noisy: bool
-    noise: float | bool = False
+    noise: Noise | None = None
+
+    @property
+    def is_noisy(self) -> bool:
+        """Whether log-densities are estimates."""
+        return self.noise is not None
 
     @property
     def tolerates_empty_batch(self) -> bool:
@@ -240,11 +247,8 @@ class AdaptiveSampler(Sampler[AdaptiveState]):
         counts = np.bincount(owners[worked], minlength=len(sources)).tolist()
         sources = tuple(replace(source, count=count) for source, count in zip(sources, counts, strict=True))
         archive = state.archive.extend(points[worked], evaluation.log_prob[worked], sources, self.initial)
-        observed = np.concatenate([state.observed, evaluation.log_prob[worked]])
-        if self.noise and smoothing.ON:
-            base = None if state.fit is None else state.fit.fitted.density
-            archive = replace(archive, log_prob=smoothing.smooth(archive, observed, self.noise, base).log_prob)
-        return replace(state, archive=archive, observed=observed)
+        state = replace(state, archive=archive)
+        return state if self.noise is None else smooth_state(state, evaluation.log_prob[worked], self.noise)
 
     def _teach(self, state: AdaptiveState, name: str, evaluation: Evaluation) -> AdaptiveState:
         """The state with what a proposer has learned from points that are no draws."""
@@ -339,6 +343,7 @@ class AdaptiveSampler(Sampler[AdaptiveState]):
             is_enough=self._is_enough(state),
             is_noisy=self.is_noisy,
             tuning=self.settings.tuning,
+            noise=self.noise,
         )
 
     def _is_enough(self, state: AdaptiveState) -> bool:
