@@ -1,7 +1,7 @@
 """Adaptive importance sampling, the default: every evaluation is weighted, and the particles are chosen from all.
 
 The data's way: ``sampler`` (ask, tell) → ``weighted_archive`` → ``proposers/`` (one idea each) → ``output`` and
-``warnings``; ``smoothing`` is for noise, ``proposer`` is the seam, ``tuning`` has the numbers that one may want to change.
+``warnings``; ``proposer`` is the seam, ``tuning`` has the numbers that one may want to change.
 """
 
 from steinbox.samplers.adaptive.proposer import Block, Draws, Probe, Proposer, Reserve, View

@@ -5,7 +5,7 @@ and their sum is :math:`e^{\sigma^2/2}` times too large. So log p is modeled as 
 (:mod:`steinbox.numerics.low_rank_regression`),
 
 .. math:: \log p(x) = b(x) + \text{quadratic}(z) + g(z) + r(x), \qquad g \sim GP(0, s^2 e^{-\|z - z'\|^2 / 2\ell^2}),
-          \quad r(x) \sim N(0, (\tau\sigma)^2 + (0.1\,\Delta)^2),
+          \quad r(x) \sim N(0, \tau^2 + (0.1\,\Delta)^2),
 
 in whitened coordinates z, with g spanned by some of the points (Nyström's method), and :math:`\Delta` the nats by which
 a point is below the top: far out, a model need not be as good (the noise shaping of Acerbi, 2020). The base b is the
@@ -41,7 +41,8 @@ from steinbox.samplers.adaptive.proposers.repeats import Repeats
 from steinbox.samplers.adaptive.state import AdaptiveState
 from steinbox.samplers.adaptive.weighted_archive import WeightedArchive
 
-_MIN_POINTS = 10  # inside the support: with fewer, nothing is smoothed
+_FARTHEST = 1000.0  # nats below the top: what is less dense takes no part
+_MIN_POINTS = 10  # that take part: with fewer, nothing is smoothed
 _MAX_QUADRATIC = 300  # coefficients of the quadratic: beyond, it has no products of two coordinates
 _NUM_CENTERS, _NUM_CENTERS_TO_SELECT = 200, 100  # points that span g
 _MAX_POINTS_TO_SELECT = 600  # that choose among the candidates
@@ -53,18 +54,18 @@ _LOWEST_BASE = -1e5  # nats: a mixture's log-density far out, where it says noth
 
 @dataclass(frozen=True)
 class Smoothness:
-    r"""A candidate: :math:`\ell^2/d`, s in nats, :math:`\tau`, and whether the mixture is the base."""
+    r"""A candidate: :math:`\ell^2/d`, s and :math:`\tau` in nats, and whether the mixture is the base."""
 
     length_scale: float = 0.64
     amplitude: float = 10.0
-    misfit: float = 0.5
+    misfit: float = 1.5
     has_base: bool = False
 
 
 _CANDIDATES: dict[str, tuple[Any, ...]] = {
     "amplitude": (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0),
     "length_scale": (0.01, 0.04, 0.16, 0.64, 2.5, 10.0),
-    "misfit": (0.05, 0.5, 2.0, 8.0),
+    "misfit": (0.5, 1.5, 5.0, 15.0, 50.0),  # no model of log p is trusted to less than half a nat
     "has_base": (False, True),
 }
 _NUM_SWEEPS = 2  # over the settings, one after the other
@@ -91,7 +92,7 @@ def smooth(
     archive : WeightedArchive
         Its log-densities, smoothed before or not, say where the mass is, by and large.
     observed : (n,) array
-        The values; those that are infinite stay as they are.
+        The values; those that are infinite, or 1,000 nats below the top, stay as they are.
     std : float
         Of their noise, in nats.
     offset : float
@@ -112,9 +113,9 @@ def smooth(
     >>> bool(archive.log_evidence - np.log(2 * np.pi) > 3), bool(abs(smoothed.log_evidence - np.log(2 * np.pi)) < 0.3)
     (True, True)
     """
-    inside = np.flatnonzero(np.isfinite(observed))
+    inside = np.flatnonzero(archive.log_prob > archive.log_prob.max() - _FARTHEST)
     if len(inside) < _MIN_POINTS:
-        return archive, 0.0
+        return replace(archive, log_prob=observed), 0.0
     data = _Data.of(archive, inside, observed[inside], std, base)
     smoothness = _choose_smoothness(data.every(-(-len(inside) // _MAX_POINTS_TO_SELECT)))
     regression = data.regress(smoothness, _NUM_CENTERS)
@@ -166,7 +167,7 @@ class _Data:
         bandwidth = 2 * smoothness.length_scale * self.z.shape[1]
         kernel = smoothness.amplitude * nystroem_features(self.z, centers, bandwidth)
         features = np.column_stack([spread * _quadratic(self.z), kernel])
-        return LowRankRegression(features, values, self.std, np.hypot(self.slack, smoothness.misfit * self.std))
+        return LowRankRegression(features, values, self.std, np.hypot(self.slack, smoothness.misfit))
 
 
 def _choose_smoothness(data: _Data) -> Smoothness:
