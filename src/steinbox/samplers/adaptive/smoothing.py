@@ -16,8 +16,8 @@ own noise, which is e to the power of :math:`\kappa^2\sigma^2/2` in the mean. So
 
 .. math:: \hat f_i - \tfrac12 \kappa_i^2 \sigma^2 ,
 
-and :math:`\sigma^2/2` more if it is p that was estimated without bias (:class:`~steinbox.Noise`). Where no smooth
-function fits, :math:`\kappa = 1`, these are the unbiased weights of noisy values.
+with :math:`\sigma^2/2` added to all values before, if it is p that was estimated without bias
+(:class:`~steinbox.Noise`). Where no smooth function fits, :math:`\kappa = 1`, these are the unbiased weights of noisy values.
 
 References
 ----------
@@ -73,17 +73,20 @@ _NUM_SWEEPS = 2  # over the settings, one after the other
 
 def smooth_state(state: AdaptiveState, log_prob: Array, noise: Noise) -> AdaptiveState:
     """The state with smoothed values in its archive, whose last values (m,) are new; as it is if there is no noise."""
+    num_before = len(state.observed)
     state = replace(state, observed=np.concatenate([state.observed, log_prob]))
     std = state.memories.get(Repeats.name) if noise.std is None else noise.std
     if not std:
         return state
     base = None if state.fit is None else state.fit.fitted.density
-    archive, error = smooth(state.archive, state.observed, std, noise.offset(std), base)
+    observed = state.observed + noise.offset(std)
+    so_far = np.concatenate([state.archive.log_prob[:num_before], observed[num_before:]])
+    archive, error = smooth(replace(state.archive, log_prob=so_far), observed, std, base)
     return replace(state, archive=archive, noise_error=error)
 
 
 def smooth(
-    archive: WeightedArchive, observed: Array, std: float, offset: float = 0.0, base: Density | None = None
+    archive: WeightedArchive, observed: Array, std: float, base: Density | None = None
 ) -> tuple[WeightedArchive, float]:
     """The archive with smoothed log-densities, and the standard deviation of its log-evidence that noise leaves.
 
@@ -92,11 +95,9 @@ def smooth(
     archive : WeightedArchive
         Its log-densities, smoothed before or not, say where the mass is, by and large.
     observed : (n,) array
-        The values; those that are infinite, or 1,000 nats below the top, stay as they are.
+        The values, without bias for log p; those that are infinite, or 1,000 nats below the top, stay as they are.
     std : float
         Of their noise, in nats.
-    offset : float
-        What is added in the end, see :meth:`steinbox.Noise.offset`.
     base : Density, optional
         A density that resembles the target.
 
@@ -120,7 +121,7 @@ def smooth(
     smoothness = _choose_smoothness(data.every(-(-len(inside) // _MAX_POINTS_TO_SELECT)))
     regression = data.regress(smoothness, _NUM_CENTERS)
     log_prob = np.array(observed)
-    log_prob[inside] = data.level(smoothness) + regression.mean - 0.5 * (regression.own_share * std) ** 2 + offset
+    log_prob[inside] = data.level(smoothness) + regression.mean - 0.5 * (regression.own_share * std) ** 2
     smoothed = replace(archive, log_prob=log_prob)
     weights = normalize(smoothed.log_weights)[inside]
     return smoothed, float(np.sqrt(regression.variance_of_mean(weights)))
