@@ -9,7 +9,8 @@ from steinbox.common.noise import as_noise
 def test_a_number_is_the_standard_deviation_of_log_p():
     assert as_noise(0.5) == sb.Noise(0.5, is_unbiased=False)
     assert as_noise(True) == sb.Noise()
-    assert as_noise(False) is None and as_noise(None) is None
+    assert as_noise(False) is None
+    assert as_noise(None) is None
     assert as_noise(sb.Noise(2.0, is_unbiased=True)) == sb.Noise(2.0, is_unbiased=True)
 
 

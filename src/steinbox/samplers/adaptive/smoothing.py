@@ -17,7 +17,8 @@ own noise, which is e to the power of :math:`\kappa^2\sigma^2/2` in the mean. So
 .. math:: \hat f_i - \tfrac12 \kappa_i^2 \sigma^2 ,
 
 with :math:`\sigma^2/2` added to all values before, if it is p that was estimated without bias
-(:class:`~steinbox.Noise`). Where no smooth function fits, :math:`\kappa = 1`, these are the unbiased weights of noisy values.
+(:class:`~steinbox.Noise`). Where no smooth function fits, :math:`\kappa = 1`, these are the unbiased weights of
+noisy values.
 
 References
 ----------
