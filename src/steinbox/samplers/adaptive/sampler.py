@@ -46,6 +46,8 @@ from steinbox.samplers.adaptive.tuning import Tuning
 from steinbox.samplers.adaptive.weighted_archive import Source, WeightedArchive, finite_log_weights, temper_points
 from steinbox.samplers.base import Info, Method, Problem, Sample, Sampler, StalledError
 
+_MIN_EVALS = 4  # with fewer there is nothing to choose from
+
 DEFAULT_PROPOSERS: tuple[Proposer, ...] = (
     Repeats(),
     SurrogateRefinement(),
@@ -135,10 +137,10 @@ class AdaptiveImportanceSampling(Method[AdaptiveState]):
 
     def plan(self, problem: Problem) -> AdaptiveSampler:
         """The sampler that starts from the initial distribution, or from the base if one was given."""
-        if problem.max_evals < 2 * problem.num_particles:
+        if problem.max_evals < _MIN_EVALS:
             raise ValueError(
-                f"a budget of max_evals={problem.max_evals} is too small to choose {problem.num_particles} particles "
-                f"from; at least {2 * problem.num_particles} evaluations are needed"
+                f"a budget of max_evals={problem.max_evals} is too small to choose particles from; at least "
+                f"{_MIN_EVALS} evaluations are needed"
             )
         initial = problem.initial if self.base is None else self.base
         if initial.dimension != problem.dimension:
