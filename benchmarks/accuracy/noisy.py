@@ -83,7 +83,7 @@ SIGNED_MEANS = """
 + 5.39973 -5.16531 - 6.84830 -4.83861 - 6.79134 -4.86439 + 6.04858 -7.71909 + 6.67276 -4.80883
 - 5.30248 4.88622 - 6.22996 4.04108 - 4.86278 6.56073 + 4.38010 6.32750 - 5.11056 6.32234
 """
-PRINTED = {  # error of log Z / MMTV / GsKL, medians, with noise of sd 3; the fourth is doubtful in the source
+PRINTED = {  # error of log Z / MMTV / GsKL, medians, noise of sd 3; ring, 3,000: GsKL doubtful in the source
     "mixture": {3_000: ".32/.11/.016", 6_000: ".53/.09/.0049"},
     "ring": {3_000: ".39/.20/.053", 6_000: ".68/.17/.0045"},
 }
