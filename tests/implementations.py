@@ -44,4 +44,5 @@ PROPOSERS = {  # of the default
     "quadratic fit": adaptive.QuadraticFit(),
     "climbs": adaptive.Climbs(),
     "surrogate refinement": adaptive.SurrogateRefinement(),
+    "repeats": adaptive.Repeats(),
 }

@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import Any
 
 from steinbox import baselines, surrogates, targets
+from steinbox.common.noise import Noise
 from steinbox.common.serialization import serializable
 from steinbox.densities.fitting import CurvedMixtures
 from steinbox.densities.gaussian import Gaussian
@@ -47,6 +48,7 @@ __all__ = [
     "Iteration",
     "Method",
     "Model",
+    "Noise",
     "Periodic",
     "Problem",
     "Proposer",

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from steinbox.common.checks import is_number, whole_number
+from steinbox.common.noise import Noise
 from steinbox.evaluation import Archive, Calls, Evaluator, WorkersLostError, as_workers
 from steinbox.model import Model, as_target
 from steinbox.run.checkpoint import Checkpoint
@@ -49,7 +50,7 @@ def sample(
     timeout: float | None = None,
     retries: int = 0,
     max_failure_rate: float = 0.2,
-    noise: float | bool | None = None,
+    noise: float | bool | Noise | None = None,
     archive: Archive | None = None,
     checkpoint: str | Path | Checkpoint | None = None,
     callback: Callback | None = None,
@@ -109,10 +110,12 @@ def sample(
     max_failure_rate : float
         The run stops when a larger share of the last 200 evaluations failed; those of the start (the first 200, or a
         twentieth of the budget) are not judged.
-    noise : float or bool
-        Says that ``log_prob`` is an estimate: its standard deviation, or True to have it estimated. Surrogates then
-        smooth instead of interpolating, and the default asks for twice as many draws before it stops early. Markov
-        chains keep the estimate at their state, as they always do.
+    noise : float, bool or Noise
+        Says that ``log_prob`` is an estimate: its standard deviation, or True to have it estimated. The noise is taken
+        to be normal, the same everywhere, and without bias in log p; ``sb.Noise(std, is_unbiased=True)`` if it is p
+        that is estimated without bias. Surrogates then smooth instead of interpolating. The default weights smoothed
+        values, which are also those of the result (``result.archive`` has the values themselves), and asks for twice
+        as many draws before it stops early. Markov chains keep the estimate at their state, as they always do.
     archive : Archive
         Evaluations of earlier runs (``result.archive``): they train the surrogate and cost nothing again.
     checkpoint : str, Path or Checkpoint

@@ -105,3 +105,31 @@ def test_a_missing_package_names_the_extra(result, missing, call, extra, tmp_pat
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(ImportError, match=rf'pip install "steinbox\[{extra}\]"'):
         call(result, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def with_derived():
+    def log_prob(x):
+        squares = -0.5 * (x - np.array([1.0, -2.0])) ** 2
+        return squares.sum(), {"ratio": x[0] / 2, "log_likelihood": squares}
+
+    initial = sb.Gaussian([0, 0], std=4)
+    return sb.sample(log_prob, initial, names=["a", "b"], num_particles=50, max_evals=1_000, seed=1)
+
+
+def test_derived_quantities_are_columns_of_the_table(with_derived):
+    pytest.importorskip("pandas", reason="the [pandas] extra is not installed")
+    for pool in (False, True):
+        table = with_derived.to_dataframe(pool=pool)
+        assert list(table.columns) == ["a", "b", "ratio", "weight", "log_prob"]
+        np.testing.assert_allclose(table["ratio"], table["a"] / 2)
+
+
+def test_arviz_has_the_derived_quantities_and_the_likelihood_of_every_observation(with_derived):
+    pytest.importorskip("arviz", reason="the [arviz] extra is not installed")
+    data = with_derived.to_arviz()
+    np.testing.assert_allclose(data["posterior"]["ratio"].values, data["posterior"]["a"].values / 2)
+    assert "log_likelihood" not in data["posterior"]
+    likelihood = data["log_likelihood"]["log_likelihood"]
+    assert likelihood.dims == ("chain", "draw", "log_likelihood_dim_0")
+    np.testing.assert_allclose(likelihood.values[0].sum(axis=1), data["sample_stats"]["lp"].values[0])

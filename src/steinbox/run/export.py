@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from steinbox.run.result import Result
 
 _MORE_COLUMNS = ("weight", "log_prob")
+_LOG_LIKELIHOOD = "log_likelihood"  # a derived quantity that is a group of its own, from which ArviZ computes LOO
 _MIN_DRAWS = 4  # fewer make no summary of ArviZ
 
 
@@ -30,9 +31,12 @@ def to_dataframe(result: Result, *, pool: bool) -> Any:
 
     _require_no_column(result.names)
     points = result.pool if pool else result.particles
-    weight = result.pool_weights if pool else result.weights
-    log_prob = result.pool_log_prob if pool else result.log_prob
-    return DataFrame(points, columns=list(result.names)).assign(weight=weight, log_prob=log_prob)
+    derived = result.pool_derived if pool else result.derived
+    columns = dict(zip(result.names, points.T, strict=True))
+    columns |= {name: values for name, values in derived.items() if values.ndim == 1 and name not in columns}
+    columns["weight"] = result.pool_weights if pool else result.weights
+    columns["log_prob"] = result.pool_log_prob if pool else result.log_prob
+    return DataFrame(columns)
 
 
 def _require_no_column(names: tuple[str, ...]) -> None:
@@ -91,12 +95,25 @@ def _groups(result: Result, num_draws: int | None) -> dict[str, Any]:
     coordinates = {"chain": [0], "draw": np.arange(len(rows))}
     stats = {"lp": (("chain", "draw"), result.pool_log_prob[None, rows])}
     pool |= {"weight": (("point",), result.pool_weights), "log_prob": (("point",), result.pool_log_prob)}
+    derived, likelihood = _derived(result, rows)
     about = _attributes(result)
-    return {
-        "posterior": Dataset(columns, coordinates, about),
+    groups = {
+        "posterior": Dataset(derived | columns, coordinates, about),
         "sample_stats": Dataset(stats, coordinates, about),
         "pool": Dataset(pool),
     }
+    return groups | ({"log_likelihood": Dataset(likelihood, coordinates, about)} if likelihood else {})
+
+
+def _derived(result: Result, rows: IntegerArray) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Variables of the derived quantities at these rows of the pool, the log-likelihood apart."""
+    variables: dict[str, Any] = {}
+    for name, values in result.pool_derived.items():
+        safe = name.replace("/", "_")
+        axes = tuple(f"{safe}_dim_{k}" for k in range(values.ndim - 1))
+        variables[safe] = (("chain", "draw", *axes), values[None, rows])
+    likelihood = {name: variables.pop(name) for name in (_LOG_LIKELIHOOD,) if name in variables}
+    return variables, likelihood
 
 
 def _resample(result: Result, num_draws: int | None) -> IntegerArray:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from steinbox.common.arrays import Array
-from steinbox.common.checks import require_noise, whole_number
+from steinbox.common.checks import whole_number
+from steinbox.common.noise import Noise, as_noise
 from steinbox.densities.bounded import FreeInitial, Uniform
 from steinbox.densities.initial import Initial, as_initial, fit_initial, path_start
 from steinbox.evaluation import Archive
@@ -48,7 +49,7 @@ def understand(
     initial: object,
     num_particles: int | None,
     max_evals: int | None,
-    noise: float | bool | None,
+    noise: float | bool | Noise | None,
     bounds: Sequence[object] | None,
     names: Sequence[str] | None,
     archive: Archive | None,
@@ -57,11 +58,12 @@ def understand(
 ) -> Task:
     """Check what was asked and draw the first particles."""
     limits = None if bounds is None else as_bounds(bounds)
-    if noise is not None:
-        require_noise(noise)
+    assumed = as_noise(noise)
     distribution, particles = draw_particles(initial, num_particles, limits, rng)
     budget = choose_budget(max_evals, method, len(particles))
-    problem = Problem(distribution, particles, budget, noise or False)
+    problem = Problem(distribution, particles, budget)
+    if assumed is not None:
+        problem = replace(problem, noise=assumed.std or True, is_unbiased=assumed.is_unbiased)
     checked_names = check_names(names, problem.dimension if limits is None else len(limits.parameters))
     config = {"method": type(method).__name__, "settings": describe(method), "max_evals": budget}
     if archive is not None:

@@ -112,6 +112,8 @@ def describe_task(task: Task) -> dict[str, Any]:
     }
     if task.constants:
         description["fixed"] = task.constants
+    if task.problem.is_unbiased:
+        description["is_unbiased"] = True
     if task.archive is not None:
         description["archive="] = digest(task.archive.points) + digest(task.archive.log_prob)
     return description | task.config

@@ -19,6 +19,7 @@ from typing import Generic, Protocol, TypeAlias, TypeVar, runtime_checkable
 import numpy as np
 
 from steinbox.common.arrays import Array
+from steinbox.common.noise import Noise
 from steinbox.densities.initial import Initial
 from steinbox.evaluation import Evaluation
 from steinbox.numerics.weights import effective_sample_size
@@ -51,12 +52,20 @@ class Problem:
         The budget of evaluations.
     noise : float or bool
         Whether log-densities are estimates: their standard deviation, or True if it is not known.
+    is_unbiased : bool
+        Whether it is the density that is estimated without bias, not its logarithm; see :class:`~steinbox.Noise`.
     """
 
     initial: Initial
     particles: Array
     max_evals: int
     noise: float | bool = False
+    is_unbiased: bool = False
+
+    @property
+    def assumed_noise(self) -> Noise | None:
+        """What the noise is assumed to be; None if there is none."""
+        return Noise(None if self.noise is True else self.noise, self.is_unbiased) if self.noise else None
 
     @property
     def num_particles(self) -> int:

@@ -133,8 +133,18 @@ def test_particles_are_better_than_exact_draws(target, initial, limit):
 def test_the_budget_is_spent_and_never_exceeded():
     for budget in (200, 777, 3_001):
         assert run(max_evals=budget).num_evals == budget
-    with pytest.raises(ValueError, match="too small to choose 100 particles"):
-        run(max_evals=150)
+    with pytest.raises(ValueError, match="at least 4 evaluations are needed"):
+        run(max_evals=3)
+
+
+@pytest.mark.parametrize("max_evals", [20, 60, 150])
+def test_with_fewer_than_two_evaluations_per_particle_points_are_repeated_and_it_says_so(max_evals):
+    result = run(num_particles=100, max_evals=max_evals)
+    assert result.num_evals == max_evals
+    assert len(result.particles) == 100
+    assert {tuple(point) for point in result.particles} <= {tuple(point) for point in result.archive.points}
+    assert any("fewer than two per particle" in warning for warning in result.warnings)
+    assert not any("fewer than two" in warning for warning in run(num_particles=10, max_evals=max_evals).warnings)
 
 
 @pytest.mark.parametrize(("num_particles", "max_evals"), [(2, 4), (5, 12), (10, 20)])

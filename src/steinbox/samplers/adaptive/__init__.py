@@ -9,6 +9,7 @@ from steinbox.samplers.adaptive.proposers import (
     Climbs,
     FittedFamily,
     QuadraticFit,
+    Repeats,
     SurrogateRefinement,
 )
 from steinbox.samplers.adaptive.sampler import DEFAULT_PROPOSERS, AdaptiveImportanceSampling
@@ -25,6 +26,7 @@ __all__ = [
     "Probe",
     "Proposer",
     "QuadraticFit",
+    "Repeats",
     "Reserve",
     "Source",
     "SurrogateRefinement",

@@ -42,7 +42,9 @@ def make_sample(state: AdaptiveState, num_particles: int, initial: Initial, tuni
         pool,
         log_evidence=state.log_evidence,
         coverage=find_coverage(state, tuning.min_excess),
-        log_evidence_error=float(np.sqrt(max(1 / state.effective_sample_size - 1 / len(archive), 0.0))),
+        log_evidence_error=float(
+            np.hypot(np.sqrt(max(1 / state.effective_sample_size - 1 / len(archive), 0.0)), state.noise_error)
+        ),
         warnings=tuple(collect_warnings(state, num_particles, initial, shape, tuning, is_refined=is_refined)),
     )
 

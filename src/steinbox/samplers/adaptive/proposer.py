@@ -11,6 +11,7 @@ import numpy as np
 
 from steinbox.common.arrays import Array
 from steinbox.common.checks import require_component
+from steinbox.common.noise import Noise
 from steinbox.densities.density import Density
 from steinbox.densities.fitting.family import Family
 from steinbox.densities.initial import Initial
@@ -51,7 +52,9 @@ class View:
     is_enough : bool
         Whether the run would stop now if no proposer objected.
     is_noisy : bool
-        Whether log-densities are estimates.
+        Whether log-densities are estimates: those of the archive are smoothed then.
+    noise : Noise or None
+        What their noise is assumed to be.
     tuning : Tuning
     """
 
@@ -70,6 +73,7 @@ class View:
     is_enough: bool
     is_noisy: bool
     tuning: Tuning
+    noise: Noise | None = None
 
 
 # -- what it may offer -------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ import numpy as np
 
 from steinbox.common.arrays import Array
 from steinbox.common.checks import require_component, require_count
+from steinbox.common.noise import Noise
 from steinbox.densities.density import Density
 from steinbox.densities.fitting.curved_mixtures import CurvedMixtures
 from steinbox.densities.fitting.em import WeightedPoints
@@ -36,14 +37,19 @@ from steinbox.samplers.adaptive.proposers import (
     Climbs,
     FittedFamily,
     QuadraticFit,
+    Repeats,
     SurrogateRefinement,
 )
+from steinbox.samplers.adaptive.smoothing import smooth_state
 from steinbox.samplers.adaptive.state import AdaptiveState, Batch, CurrentFit
 from steinbox.samplers.adaptive.tuning import Tuning
 from steinbox.samplers.adaptive.weighted_archive import Source, WeightedArchive, finite_log_weights, temper_points
 from steinbox.samplers.base import Info, Method, Problem, Sample, Sampler, StalledError
 
+_MIN_EVALS = 4  # with fewer there is nothing to choose from
+
 DEFAULT_PROPOSERS: tuple[Proposer, ...] = (
+    Repeats(),
     SurrogateRefinement(),
     Climbs(),
     FittedFamily(),
@@ -131,15 +137,15 @@ class AdaptiveImportanceSampling(Method[AdaptiveState]):
 
     def plan(self, problem: Problem) -> AdaptiveSampler:
         """The sampler that starts from the initial distribution, or from the base if one was given."""
-        if problem.max_evals < 2 * problem.num_particles:
+        if problem.max_evals < _MIN_EVALS:
             raise ValueError(
-                f"a budget of max_evals={problem.max_evals} is too small to choose {problem.num_particles} particles "
-                f"from; at least {2 * problem.num_particles} evaluations are needed"
+                f"a budget of max_evals={problem.max_evals} is too small to choose particles from; at least "
+                f"{_MIN_EVALS} evaluations are needed"
             )
         initial = problem.initial if self.base is None else self.base
         if initial.dimension != problem.dimension:
             raise ValueError(f"expected a base in {problem.dimension} dimensions, got one in {initial.dimension}")
-        return AdaptiveSampler(self, initial, problem.num_particles, is_noisy=bool(problem.noise))
+        return AdaptiveSampler(self, initial, problem.num_particles, problem.assumed_noise)
 
 
 @dataclass(frozen=True)
@@ -149,7 +155,12 @@ class AdaptiveSampler(Sampler[AdaptiveState]):
     settings: AdaptiveImportanceSampling
     initial: Initial
     num_particles: int
-    is_noisy: bool
+    noise: Noise | None = None
+
+    @property
+    def is_noisy(self) -> bool:
+        """Whether log-densities are estimates."""
+        return self.noise is not None
 
     @property
     def tolerates_empty_batch(self) -> bool:
@@ -238,7 +249,8 @@ class AdaptiveSampler(Sampler[AdaptiveState]):
         counts = np.bincount(owners[worked], minlength=len(sources)).tolist()
         sources = tuple(replace(source, count=count) for source, count in zip(sources, counts, strict=True))
         archive = state.archive.extend(points[worked], evaluation.log_prob[worked], sources, self.initial)
-        return replace(state, archive=archive)
+        state = replace(state, archive=archive)
+        return state if self.noise is None else smooth_state(state, evaluation.log_prob[worked], self.noise)
 
     def _teach(self, state: AdaptiveState, name: str, evaluation: Evaluation) -> AdaptiveState:
         """The state with what a proposer has learned from points that are no draws."""
@@ -333,6 +345,7 @@ class AdaptiveSampler(Sampler[AdaptiveState]):
             is_enough=self._is_enough(state),
             is_noisy=self.is_noisy,
             tuning=self.settings.tuning,
+            noise=self.noise,
         )
 
     def _is_enough(self, state: AdaptiveState) -> bool:

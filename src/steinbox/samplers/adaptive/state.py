@@ -65,7 +65,9 @@ class Milestone:
 class AdaptiveState:
     """All points so far, what was learned from them, and what is evaluated next.
 
-    ``shares`` are those of the proposers that share batches, ``memories`` what proposers remember, both by name.
+    ``shares`` are those of the proposers that share batches, ``memories`` what proposers remember, both by name. With
+    noise the log-densities of the archive are smoothed; ``observed`` are the values themselves, and ``noise_error`` is
+    the standard deviation of the log-evidence that noise leaves.
     """
 
     archive: WeightedArchive
@@ -77,6 +79,8 @@ class AdaptiveState:
     shares: Mapping[str, float] = field(default_factory=dict)
     memories: Mapping[str, Any] = field(default_factory=dict)
     path: tuple[Milestone, ...] = ()
+    observed: Array = field(default_factory=lambda: np.empty(0))
+    noise_error: float = 0.0
 
     def with_milestone(self) -> Self:
         """With a milestone of how things stand."""

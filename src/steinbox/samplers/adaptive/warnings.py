@@ -19,6 +19,7 @@ _MOVEMENTS = ((0.5, 2.0), (0.75, 1.0))  # since there was this fraction of the p
 _LAST_REFERENCE = 0.75  # fraction of the points: a mode that was found until then was found in time
 _EMBEDDING_VARIANCE = 0.63  # of one draw's kernel embedding, if the bandwidth is the median: 1 − 1/e
 _NUM_COMPARED = 1000  # points of each pool
+_MIN_EVALS_PER_PARTICLE = 2  # with fewer, many particles are the same point
 _MIN_DRAWS_WITH_HEAVY_TAIL = 2.0  # independent draws per particle: then the weights are fine whatever their tail
 
 
@@ -32,6 +33,11 @@ def collect_warnings(
         yield (
             f"{coverage.num_finds} of {coverage.num_climbs} climbs led to modes not known before, one of the last "
             f"{coverage.num_since_last + 1} among them: there may be more. Allow more evaluations."
+        )
+    if state.max_evals < _MIN_EVALS_PER_PARTICLE * num_particles:
+        yield (
+            f"{state.max_evals:,} evaluations are fewer than two per particle: the {num_particles} particles are "
+            "evaluated points, repeated by their weight. Ask for fewer particles, or allow more evaluations."
         )
     if not is_refined and (draws_per_particle < tuning.min_draws_per_particle or state.tempering < tuning.min_power):
         yield (

@@ -3,6 +3,7 @@
 from steinbox.samplers.adaptive.proposers.climbs import Climbs
 from steinbox.samplers.adaptive.proposers.fitted_family import FittedFamily
 from steinbox.samplers.adaptive.proposers.quadratic_fit import QuadraticFit
+from steinbox.samplers.adaptive.proposers.repeats import Repeats
 from steinbox.samplers.adaptive.proposers.surrogate_refinement import SurrogateRefinement
 
-__all__ = ["Climbs", "FittedFamily", "QuadraticFit", "SurrogateRefinement"]
+__all__ = ["Climbs", "FittedFamily", "QuadraticFit", "Repeats", "SurrogateRefinement"]
