@@ -11,8 +11,9 @@ from steinbox.numerics.climb import start_climb
 from steinbox.samplers.adaptive import DEFAULT_PROPOSERS, Climbs, Tuning
 from steinbox.samplers.adaptive.known import Known, Summit
 from steinbox.samplers.adaptive.proposers.climbs import (
+    Ascent,
     ClimbsMemory,
-    _choose_denser,
+    _choose,
     _choose_maxima,
     _replace_explained,
     _settle_one,
@@ -112,24 +113,13 @@ def test_no_climb_begins_twice_or_beside_another_or_at_what_is_known(rng):
     assert len(_choose_maxima(view_of(top), memory_of(summit_of(NEAR)), 3)) == 0
 
 
-def test_a_climb_may_begin_at_a_point_that_is_denser_than_all_that_is_known(rng):
-    points = 10 * rng.standard_normal((2000, 2))
-    points[7] = [4.0, 0.0]
-    log_prob = NEAR.log_prob(points)
-    log_prob[7] += 7
-    archive, wide = archive_of(points, log_prob), sb.GaussianMixture([sb.Gaussian(ORIGIN, std=1.5)])
-    view = SimpleNamespace(
-        archive=archive,
-        fit=SimpleNamespace(fitted=SimpleNamespace(density=wide)),
-        tempering=1.0,
-        tuning=Tuning(min_excess=2.0),
-    )
-    np.testing.assert_array_equal(_choose_denser(view, memory_of(summit_of(NEAR)), 1, rng), points[7:8])
-    assert len(_choose_denser(replace_tempering(view, 0.5), memory_of(), 1, rng)) == 0
-
-
-def replace_tempering(view, tempering):
-    return SimpleNamespace(**{**vars(view), "tempering": tempering})
+def test_other_climbs_begin_at_one_of_the_densest_open_points_and_farther_out(rng):
+    points = np.column_stack([np.arange(1.0, 101), np.zeros(100)])
+    known = known_of(points=points, log_prob=-(points[:, 0] ** 2))
+    starts = _choose(known, np.full(100, 50.0), np.ones(100, dtype=bool), 3, rng)
+    assert starts.shape == (3, 2)
+    assert starts[0, 0] <= 3 < starts[1, 0] <= 20 < starts[2, 0]
+    assert len(_choose(known, np.zeros(100), np.zeros(100, dtype=bool), 3, rng)) == 0
 
 
 # -- where climbs end --------------------------------------------------------------------------------------------------
@@ -144,8 +134,9 @@ def climb_to_the_top(gaussian, start):
 
 def settle(climb, *summits, num_rounds=1):
     archive = archive_of([[5.0, 5.0]], [-50.0])
-    memory = memory_of(*summits, ascents=(climb,), num_rounds=num_rounds)
-    return _settle_one(view_of(archive), memory, climb)
+    ascent = Ascent(climb)
+    memory = memory_of(*summits, ascents=(ascent,), num_rounds=num_rounds)
+    return _settle_one(view_of(archive), memory, ascent)
 
 
 def test_a_climb_to_an_unknown_mode_is_a_find():
@@ -174,7 +165,23 @@ def test_a_climb_goes_on_far_out_even_if_what_is_known_explains_it():
     climb = climb_until(NEAR, [300.0, 300.0], -np.inf)
     assert climb.value < -10
     memory = settle(climb, summit_of(NEAR))
-    assert memory.ascents == (climb,)
+    assert [each.climb for each in memory.ascents] == [climb]
+
+
+def test_a_climb_ends_after_three_steps_that_are_explained():
+    memory, ends = memory_of(summit_of(NEAR), num_rounds=1), []
+    climb = start_climb(np.array([4e3, 3e3]))
+    memory = replace(memory, ascents=(Ascent(climb),))
+    while memory.ascents:
+        ascent = memory.ascents[0]
+        ascent = replace(ascent, climb=ascent.climb.tell(NEAR.log_prob(ascent.climb.ask())))
+        memory = replace(memory, ascents=(ascent,))
+        if ascent.climb.has_moved:
+            memory = _settle_one(view_of(archive_of([[5.0, 5.0]], [-50.0])), memory, ascent)
+        ends.append((ascent.climb.num_steps, ascent.climb.value))
+    assert ends[-1][0] == 3
+    assert ends[-1][1] < -20
+    assert memory.finds == (False,)
 
 
 def test_the_first_climb_goes_to_the_top_and_is_no_find():
@@ -266,8 +273,10 @@ def test_a_narrow_regression_with_unknown_noise_is_arrived_at(rng):
 def test_a_memory_says_what_it_knows_when_saved():
     from steinbox.common.serialization import pack, unpack
 
-    memory = replace(settle(climb_to_the_top(FAR, [18.0, 3.0]), summit_of(NEAR)), ascents=(start_climb(ORIGIN),))
+    memory = replace(
+        settle(climb_to_the_top(FAR, [18.0, 3.0]), summit_of(NEAR)), ascents=(Ascent(start_climb(ORIGIN)),)
+    )
     arrays = {}
     again = unpack(pack(memory, arrays), arrays)
     assert again.finds == memory.finds
-    np.testing.assert_array_equal(again.ascents[0].ask(), memory.ascents[0].ask())
+    np.testing.assert_array_equal(again.ascents[0].climb.ask(), memory.ascents[0].climb.ask())

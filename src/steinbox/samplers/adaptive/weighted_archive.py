@@ -106,6 +106,10 @@ class WeightedArchive:
         """Of every point, whether it is a draw of the initial distribution."""
         return np.repeat([source.density is None for source in self.sources], [each.count for each in self.sources])
 
+    def is_from(self, proposers: Sequence[str]) -> Mask:
+        """Of every point, whether it is a draw of one of these proposers."""
+        return np.repeat([each.proposer in proposers for each in self.sources], [each.count for each in self.sources])
+
     @property
     def num_inside(self) -> int:
         """Points inside the support."""

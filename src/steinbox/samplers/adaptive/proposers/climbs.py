@@ -2,18 +2,20 @@ r"""Climbs: where the modes are and how wide, from however far away.
 
 .. code-block:: text
 
-   points that nothing known explains ─► climbs, side by side ─► summits ─ Gaussians of several widths ─► draws,
-            ▲        of the archive        end where known                                          weighted like others
-            └──── scans: draws of the start, and from around what was found ◄── nothing new
+   draws of the start ─► maxima of their topograph ─► climbs, side by side ─► summits ─ Gaussians ─► draws, weighted
+            ▲                                          end where known        of several widths        like others
+            └──── scans: more of them ◄── no maximum left
 
 An adaptive proposal finds its way by weights, which say nothing where all draws are far from the target. A climb
 (:mod:`steinbox.numerics.climb`) finds it by values: some tens of evaluations per dimension lead to a mode that is
 thousands of times narrower than the start. What it evaluates are no draws: it shows where to draw from, and is not
 weighted. A mode that misleads, such as the neck of a funnel, offers draws of no weight and costs evaluations, no more.
 
-The first climb arrives. Others search for further modes. They begin at points x that were evaluated anyway and are
-not as dense as all that is known says (:mod:`steinbox.samplers.adaptive.known`). A climb that comes upon what is known
-ends there. How many draws of the start lead to what is known is a statement about what was not seen
+The first climb arrives. Others search for further modes (topographical multistart; Törn & Viitanen, 1992). They begin
+at draws of the start that are higher than all their nearest neighbors (:mod:`steinbox.numerics.topography`), the
+highest first: there is about one in every basin, however far below its top. Some begin at maxima among all points that
+are denser than what is known says (:mod:`steinbox.samplers.adaptive.known`). A climb that comes upon what is known ends
+there. How many draws of the start lead to what is known is a statement about what was not seen
 (:class:`~steinbox.samplers.base.Coverage`).
 """
 
@@ -23,7 +25,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from steinbox.common.arrays import Array, IntegerArray
+from steinbox.common.arrays import Array, Mask
 from steinbox.common.serialization import serializable
 from steinbox.densities.gaussian import Gaussian
 from steinbox.densities.gaussian_mixture import GaussianMixture
@@ -48,8 +50,9 @@ _MIN_CLIMBS_PER_ROUND = 3  # then the summits that were found are known to the n
 _STEPS_EXPLAINED = 3  # in a row, after which a climb is where what is known is: at a single one, two modes may agree
 _ROUND_SHARE = 0.25  # of a batch: evaluations of a round of climbs, if these are cheap
 _MIN_EVEN_BATCHES = 2  # with even weights, before points are compared with the fit
-_MAX_POINTS_IN_TOPOGRAPH = 4000  # the last ones: more take too long
-_MIN_EXCESS_OF_MAXIMUM = 2.0  # nats by which a maximum is denser than what is known
+SCAN = "scan"  # the proposer of draws that look for places to climb from
+SCATTERED = ("initial", SCAN)  # whose draws are not led by what was found, or not closely
+_WIDER = 2.0  # factor by which draws from around what was found are farther out
 _MORE_NEIGHBORS = 2  # than dimensions: points of the topograph that a maximum must be higher than
 
 
@@ -75,10 +78,10 @@ class Ascent:
 class ClimbsMemory:
     """What was found so far, and the climbs that are under way, in units of the start.
 
-    ``finds`` says of every climb but the first whether it led to a mode not known before, ``costs`` are the evaluations
-    of all that have ended. ``is_stale`` if the last round found nothing so far; if weights were even, it ``needs_scan``
-    before the next. ``has_find`` if there are finds that were not drawn from yet, and ``found_at`` is the number of
-    points when they last were.
+    ``starts`` are the places where climbs began. ``finds`` says of every climb but the first whether it led to a mode
+    not known before, ``costs`` are the evaluations of all that have ended. ``is_stale`` if the last round found nothing
+    so far. It ``needs_scan`` before the first round, and when no maximum is left. ``has_find`` if there are finds that
+    were not drawn from yet, and ``found_at`` is the number of points when they last were.
     """
 
     center: Array
@@ -120,7 +123,7 @@ def find_coverage(state: AdaptiveState, min_excess: float) -> Coverage | None:
 
 @dataclass(frozen=True)
 class Climbs(Proposer):
-    """From the best point, to arrive; then from points that nothing known explains."""
+    """From the best point, to arrive; then from maxima of the topograph of draws of the start."""
 
     name = "climbs"
 
@@ -131,10 +134,12 @@ class Climbs(Proposer):
             return None, memory
         memory = _settle(view, _arrive(view, rng) if memory is None else memory)
         if _is_due(view, memory):
-            if not memory.needs_scan:
-                memory = _begin(view, memory)
+            memory = memory if memory.needs_scan else _begin(view, memory, rng)
             if memory.needs_scan and not memory.ascents:
-                return self._scan(view, memory, rng)
+                size = int(view.tuning.scan_fraction * view.max_evals)
+                if 0 < size <= _room(view, memory) - _usual_cost(view, memory):
+                    return self._scan(view, memory, size, rng)
+                memory = replace(memory, is_over=True)
         memory = _fit_into(view, memory) if memory.ascents else memory
         if memory.ascents:
             points = np.concatenate([each.climb.ask() for each in memory.ascents])
@@ -146,12 +151,15 @@ class Climbs(Proposer):
             return Draws(_mixture(memory)), memory
         return None, memory
 
-    def _scan(self, view: View, memory: ClimbsMemory, rng: np.random.Generator) -> tuple[Offer, ClimbsMemory]:
-        """More draws of the start, to look for places to climb from; if there is no room, the search is over."""
-        size = int(view.tuning.scan_fraction * view.max_evals)
-        if not 0 < size <= _room(view, memory):
-            return None, replace(memory, is_over=True)
-        block = Block(view.initial.sample(size, rng), (Source(self.name, None, size),))
+    def _scan(
+        self, view: View, memory: ClimbsMemory, size: int, rng: np.random.Generator
+    ) -> tuple[Offer, ClimbsMemory]:
+        """Draws to look for places to climb from: of the start, and half of them from around what was found later."""
+        num_around = 0 if memory.num_rounds == 0 else size // 2
+        around = GaussianMixture([_around(view)])
+        draws = np.concatenate([view.initial.sample(size - num_around, rng), around.quasi_random(num_around, rng)])
+        sources = Source(SCAN, None, size - num_around), Source(SCAN, around, num_around)
+        block = Block(draws, sources[: 1 if num_around == 0 else 2])
         return block, replace(memory, num_evals=memory.num_evals + size, needs_scan=False)
 
     def learn(self, memory: ClimbsMemory, log_prob: Array) -> ClimbsMemory:
@@ -214,6 +222,12 @@ def _room(view: View, memory: ClimbsMemory) -> int:
     return min(view.num_left, int(share * view.max_evals) - memory.num_evals)
 
 
+def _usual_cost(view: View, memory: ClimbsMemory) -> int:
+    """Evaluations of a climb: the mean of those that have ended."""
+    usual = float(np.mean(memory.costs)) if memory.costs else _evals_to_quadratic_top(view.archive.dimension)
+    return max(int(usual), 1)
+
+
 def _fit_into(view: View, memory: ClimbsMemory) -> ClimbsMemory:
     """Without the last climbs, if there is no room for all; where they are is a summit of sorts."""
     counts = np.cumsum([len(each.climb.ask()) for each in memory.ascents])
@@ -234,16 +248,17 @@ def _arrive(view: View, rng: np.random.Generator) -> ClimbsMemory:
     return _add(view, memory, best[None])
 
 
-def _begin(view: View, memory: ClimbsMemory) -> ClimbsMemory:
+def _begin(view: View, memory: ClimbsMemory, rng: np.random.Generator) -> ClimbsMemory:
     """The next round, as many climbs as there is room for; it is stale until it finds something."""
-    usual = float(np.mean(memory.costs)) if memory.costs else _evals_to_quadratic_top(view.archive.dimension)
-    usual_number = max(_MIN_CLIMBS_PER_ROUND, int(_ROUND_SHARE * view.batch_size / max(usual, 1.0)))
-    number = min(usual_number, int(_room(view, memory) / max(usual, 1.0)))
-    scattered = _choose_scattered(view, memory, number - 1 if number > 1 else number)
-    denser = _choose_denser(view, memory, number - len(scattered))
-    needs_scan = view.tempering == 1 and len(scattered) == 0
+    usual = _usual_cost(view, memory)
+    number = min(max(_MIN_CLIMBS_PER_ROUND, int(_ROUND_SHARE * view.batch_size / usual)), _room(view, memory) // usual)
+    if number < 1:
+        return replace(memory, is_over=True)
+    maxima = _choose_maxima(view, memory, (number + 1) // 2)
+    others = _choose_open(view, memory, number - len(maxima), rng)
+    needs_scan = view.tempering == 1 and len(maxima) == 0
     memory = replace(memory, num_rounds=memory.num_rounds + 1, is_stale=True, needs_scan=needs_scan)
-    return _add(view, memory, np.concatenate([scattered, denser]))
+    return _add(view, memory, np.concatenate([maxima, others]))
 
 
 def _add(view: View, memory: ClimbsMemory, points: Array) -> ClimbsMemory:
@@ -253,34 +268,56 @@ def _add(view: View, memory: ClimbsMemory, points: Array) -> ClimbsMemory:
     return replace(memory, ascents=ascents, starts=np.concatenate([memory.starts, starts]))
 
 
-def _choose_scattered(view: View, memory: ClimbsMemory, number: int) -> Array:
-    """Maxima among scattered draws: there is about one in every basin that these have resolved, however far away."""
+def _choose_maxima(view: View, memory: ClimbsMemory, number: int) -> Array:
+    """Maxima among scattered draws, the highest first, but for those that are known, or beside a place climbed from.
+
+    There is about one in every basin that the draws have resolved, however far below its top.
+    """
     archive = view.archive
-    rows = np.flatnonzero(archive.is_initial & np.isfinite(archive.log_prob))
-    maxima = _maxima(view, memory, rows)
+    rows = np.flatnonzero(archive.is_from(SCATTERED) & np.isfinite(archive.log_prob))
+    points = (archive.points[rows] - memory.center) / memory.scale
+    maxima, neighbors = graph_maxima(points, archive.log_prob[rows], archive.dimension + _MORE_NEIGHBORS)
+    tried = {tuple(start) for start in memory.starts}
+    is_tried = np.array([tuple(point) in tried for point in points], dtype=bool)
+    maxima = rows[maxima[~(is_tried[maxima] | is_tried[neighbors].any(axis=1))]]
     is_known = _known(memory, view).explains(archive.points[maxima], archive.log_prob[maxima], view.tuning.min_excess)
     return np.asarray(archive.points[maxima[~is_known][:number]])
 
 
-def _choose_denser(view: View, memory: ClimbsMemory, number: int) -> Array:
-    """Maxima among all points that are denser than what is known, if weights are even: between modes, and in tails."""
-    if view.tempering < 1:
-        return view.archive.points[:0]
-    archive = view.archive
-    rows = np.flatnonzero(np.isfinite(archive.log_prob))
-    maxima = _maxima(view, memory, rows[-_MAX_POINTS_IN_TOPOGRAPH:])
-    excess = _known(memory, view).excess(archive.points[maxima], archive.log_prob[maxima])
-    return np.asarray(archive.points[maxima[excess > _MIN_EXCESS_OF_MAXIMUM][:number]])
+def _choose_open(view: View, memory: ClimbsMemory, number: int, rng: np.random.Generator) -> Array:
+    """Points that nothing known explains: denser ones, and one that is far less dense, of which nothing can be said."""
+    known = _known(memory, view)
+    excess, is_above, is_below = known.compare(view.tuning.min_excess)
+    if view.tempering < 1:  # other draws show what weights have found
+        is_above, is_below = is_above & view.archive.is_initial, is_below & view.archive.is_initial
+    num_above = number if not is_below.any() else max(number - 1, 1)
+    above = _choose(known, excess, is_above, num_above, rng)
+    return np.concatenate([above, _choose(known, excess, is_below, min(number - len(above), 1), rng)])
 
 
-def _maxima(view: View, memory: ClimbsMemory, rows: IntegerArray) -> IntegerArray:
-    """Of some points: the maxima of their topograph, the highest first, where no climb began, nor beside them."""
-    points = (view.archive.points[rows] - memory.center) / memory.scale
-    number = view.archive.dimension + _MORE_NEIGHBORS
-    maxima, neighbors = graph_maxima(points, view.archive.log_prob[rows], number)
-    tried = {tuple(start) for start in memory.starts}
-    is_tried = np.array([tuple(point) in tried for point in points], dtype=bool)
-    return np.asarray(rows[maxima[~(is_tried[maxima] | is_tried[neighbors].any(axis=1))]])
+def _choose(known: Known, excess: Array, is_open: Mask, number: int, rng: np.random.Generator) -> Array:
+    """One of the densest of the open points, and others farther out.
+
+    Among points about as dense as each other, one is the more likely to be chosen the larger a part of its distance to
+    the top, in nats, is explained by nothing.
+    """
+    archive, rows = known.archive, np.flatnonzero(is_open)
+    if number < 1 or len(rows) == 0:
+        return archive.points[:0]
+    rows = rows[np.argsort(-archive.log_prob[rows], kind="stable")]
+    parts = 1 / (1 + (known.highest - archive.log_prob[rows] + 1) / np.abs(excess[rows]))
+    ends = np.geomspace(1, len(rows) + 1, number + 1)[1:-1].astype(int) - 1
+    strata = [each for each in np.split(np.arange(len(rows)), ends) if len(each)]
+    chosen = [rng.choice(each, p=parts[each] / parts[each].sum()) for each in strata]
+    return np.asarray(archive.points[rows[chosen]])
+
+
+def _around(view: View) -> Gaussian:
+    """A Gaussian twice as wide as the weighted points: a mode may be beyond the start."""
+    sample = view.archive.tempered(view.tempering)
+    centered = sample.points - sample.weights @ sample.points
+    cov = _WIDER**2 * (centered * sample.weights[:, None]).T @ centered
+    return Gaussian(sample.weights @ sample.points, cov=_symmetric(cov) + 1e-300 * np.eye(len(cov)))
 
 
 # -- where to ----------------------------------------------------------------------------------------------------------
