@@ -21,7 +21,7 @@ check: $(VENV)/ready-developer
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest README.md docs --no-header -q
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest README.md docs -n auto --dist loadfile --no-header -q
 	$(BIN)/mkdocs build --strict --quiet
 
 docs: $(VENV)/ready-developer

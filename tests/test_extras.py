@@ -18,9 +18,10 @@ class OnlyMap:
     map = map
 
 
+PARTS = {"arviz": ("arviz", "arviz_base")}  # either is enough
 NEEDS = {
     "matplotlib": (lambda: plot_particles(None), "plot"),
-    "arviz_base": (lambda: sb.Result.to_arviz(None), "arviz"),
+    "arviz": (lambda: sb.Result.to_arviz(None), "arviz"),
     "loky": (lambda: evaluate_in(1), "parallel"),
     "cloudpickle": (lambda: evaluate_in(OnlyMap()), "parallel"),
     "pooch": (lambda: datasets._fetch("http://localhost", None, "glass", "give a path"), "data"),
@@ -29,9 +30,10 @@ NEEDS = {
 
 @pytest.mark.parametrize("module", NEEDS)
 def test_a_missing_module_names_its_extra(module, monkeypatch):
-    for name in [name for name in sys.modules if name.split(".")[0] == module]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, module, None)  # Python then says that there is none
+    for part in PARTS.get(module, (module,)):
+        for name in [name for name in sys.modules if name.split(".")[0] == part]:
+            monkeypatch.delitem(sys.modules, name)
+        monkeypatch.setitem(sys.modules, part, None)  # Python then says that there is none
     call, extra = NEEDS[module]
     with pytest.raises((ImportError, datasets.DataNotFoundError), match=rf'pip install "steinbox\[{extra}\]"'):
         call()

@@ -15,7 +15,7 @@ import numpy as np
 
 from steinbox.common.checks import is_number, whole_number
 from steinbox.common.noise import Noise
-from steinbox.evaluation import Archive, Calls, Evaluator, WorkersLostError, as_workers
+from steinbox.evaluation import Archive, Calls, Evaluator, as_workers
 from steinbox.model import Model, as_target
 from steinbox.run.checkpoint import Checkpoint
 from steinbox.run.loop import Callback, Outcome, RunState, run, trace_columns
@@ -78,7 +78,8 @@ def sample(
         ``AdaptiveImportanceSampling()`` if not given. Your own is a subclass of :class:`steinbox.Sampler`.
     max_evals : int
         The budget of evaluations. If not given: what the method's ``num_iterations`` needs, or 20,000 (ten rounds of
-        all particles if that is more).
+        all particles if that is more). Not counted are two calls at the end, which notice a function that gives other
+        values by then; they are not made if the median call took more than a second.
     max_seconds : float
         The time that this call may take, by the clock on the wall; looked at between blocks of evaluations, each of
         which takes about a tenth of a second or one call. If it ends in the middle of a batch, the particles are those
@@ -227,7 +228,7 @@ def _find_change(evaluator: Evaluator) -> str:
     """Whether the function still says what it said; nothing that happens here may cost the result."""
     try:
         return evaluator.find_change()
-    except (KeyboardInterrupt, WorkersLostError):
+    except (KeyboardInterrupt, Exception):  # also what an executor of the user's raises if it broke since
         return ""
 
 

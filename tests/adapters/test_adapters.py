@@ -37,8 +37,13 @@ def normal(x):
     return -0.5 * ((x[0] - 1) ** 2 + x[1] ** 2)
 
 
+def at_some_points(x):
+    """One point in twenty, by digits that no sampler chooses; with seed 1 none of the first batch."""
+    return 0.8 < 100 * x[0] - np.floor(100 * x[0]) < 0.85
+
+
 def normal_that_raises(x):
-    if 0.4 < x[0] - np.floor(x[0]) < 0.42:
+    if at_some_points(x):
         raise RuntimeError("no convergence")
     return normal(x)
 
@@ -61,7 +66,7 @@ C_PROGRAM = """
     int main(int argc, char **argv) {
         double x, y;
         if (scanf("%lf %lf", &x, &y) != 2) return 2;
-        if (argc > 1 && x - floor(x) > 0.4 && x - floor(x) < 0.42) {
+        if (argc > 1 && 100 * x - floor(100 * x) > 0.8 && 100 * x - floor(100 * x) < 0.85) {
             fprintf(stderr, "no convergence\\n");
             abort();
         }
@@ -144,7 +149,7 @@ def test_the_point_arrives_as_one_line_and_to_the_last_digit(script, tmp_path, f
 def test_a_program_is_sampled_like_the_function(c_program, executor):
     """Crashes are counted where they happen, with what the program said, and harm one point each."""
     reference = run(normal_that_raises)
-    assert 2 <= reference.num_failures < 10
+    assert 2 <= reference.num_failures < 20
     with ThreadPoolExecutor(2) as threads:
         executor = threads if executor == "threads" else executor
         result = run(Subprocess([c_program, "faulty"], input="text"), executor=executor)
@@ -227,7 +232,7 @@ def test_special_values_are_left_to_the_evaluator(script, word, kind):
     np.testing.assert_equal(log_prob(POINT), abs(float(word)) if "nan" in word else float(word))
 
     def away_from_the_middle(x):
-        return log_prob(x) if 0.4 < x[0] % 1 < 0.42 else normal(x)
+        return log_prob(x) if at_some_points(x) else normal(x)
 
     result = run(away_from_the_middle)
     assert result.status is sb.Status.BUDGET_SPENT

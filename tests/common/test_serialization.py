@@ -14,6 +14,7 @@ from steinbox.common.serialization import CLASSES, SerializationError, describe_
 
 # Names in users' files. Add to this list; a name that is changed or removed makes files unreadable.
 NAMES = {
+    "adaptive-ascent",
     "adaptive-batch",
     "adaptive-climbs",
     "adaptive-fit",

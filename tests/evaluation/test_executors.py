@@ -147,7 +147,8 @@ def test_the_function_travels_to_each_worker_once(tmp_path, executor, processes)
 
 
 def at_some_points(x):
-    return 0.4 < x[0] % 1 < 0.42
+    """One point in twenty, by digits that no sampler chooses; with seed 1 none of the first batch."""
+    return 0.8 < (100 * x[0]) % 1 < 0.85
 
 
 def kills(x):
@@ -176,7 +177,7 @@ def returns_nan(x):
 def with_failures():
     """What a run looks like in which just these points fail."""
     result = run(returns_nan)
-    assert 2 <= result.num_failures < 10
+    assert 2 <= result.num_failures < 20
     return result
 
 
@@ -317,6 +318,22 @@ def test_a_broken_executor_of_the_user_s_leaves_a_valid_result():
     assert result.status is sb.Status.WORKERS_LOST
     assert "give executor=2" in " ".join(result.warnings)
     assert np.isfinite(result.log_prob).any()
+
+
+def test_an_executor_that_breaks_while_it_is_idle_leaves_a_valid_result():
+    with ProcessPoolExecutor(2, mp_context=SPAWN) as broken:
+
+        def kill(iteration):
+            if iteration.index == 3:
+                for process in list(broken._processes.values()):
+                    process.kill()
+                    process.join()
+                while not broken._broken:
+                    time.sleep(0.01)
+
+        result = run(normal, executor=broken, callback=kill)
+    assert result.status is sb.Status.WORKERS_LOST
+    assert "give executor=2" in " ".join(result.warnings)
 
 
 def test_workers_of_the_user_s_that_all_hang_are_given_up():

@@ -47,14 +47,22 @@ def parse_initial(text: str) -> sb.Gaussian | np.ndarray[Any, Any]:
         fail(f"expected --initial 'mean=0,0 std=3' or a .npy, .csv or .txt file of particles, got {text!r}: {error}")
 
 
+def require_result_path(path: Path) -> None:
+    """Make sure that a result can be written there, before anything is evaluated."""
+    try:
+        require_ending(path)
+    except ValueError as error:
+        fail(f"cannot write to {path}: {error}")
+    require_writable(path)
+
+
 def require_writable(path: Path) -> None:
-    """Make sure that the result can be written, before anything is evaluated."""
+    """Make sure that a file can be written there."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.is_dir():
             raise IsADirectoryError("it is a folder")
-        require_ending(path)
         with tempfile.TemporaryFile(dir=path.parent):
             pass
-    except (OSError, ValueError) as error:
+    except OSError as error:
         fail(f"cannot write to {path}: {error}")

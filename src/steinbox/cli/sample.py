@@ -11,7 +11,7 @@ import typer
 
 import steinbox as sb
 from steinbox.cli.console import error_console, fail, report_written, show_result
-from steinbox.cli.files import load_archive, parse_initial, require_writable
+from steinbox.cli.files import load_archive, parse_initial, require_result_path
 from steinbox.cli.model import load_model
 from steinbox.run.problem import DEFAULT_EVALS
 
@@ -79,7 +79,7 @@ def sample(
     and bounds, and starts from its prior.
     """
     module, function = load_model(model)
-    require_writable(out)
+    require_result_path(out)
     start = getattr(module, "initial", None) if initial is None else parse_initial(initial)
     is_model = isinstance(function, sb.Model)
     names, bounds = (None if is_model else getattr(module, name, None) for name in ("names", "bounds"))

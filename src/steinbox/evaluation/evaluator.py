@@ -15,7 +15,7 @@ from steinbox.common.serialization import serializable
 from steinbox.evaluation.archive import Archive
 from steinbox.evaluation.calls import Block, Calls, Values
 from steinbox.evaluation.derived import Quantities, stack
-from steinbox.evaluation.faults import Failure, Fault, add_fault, hint_for_rows
+from steinbox.evaluation.faults import Failure, Fault, FaultKind, add_fault, hint_for_rows
 from steinbox.evaluation.types import Evaluation
 from steinbox.evaluation.workers import Dispatcher, InProcess, Workers
 from steinbox.maps.bijection import Bijection, Identity
@@ -25,6 +25,7 @@ _START_FRACTION = 0.05  # of the budget (a window at least): a start that is wid
 _MAX_INITIAL_FAILURES = 10  # failures before the first success: as many show a bug
 _PROBE_RTOL, _PROBE_ATOL = 1e-10, 1e-8  # by which a value may change between two runs of the same function
 _MAX_CHANGE = 0.01  # nats by which a value may change within a run: a hundredth of the density
+_MAX_SECONDS_TO_REPEAT = 1.0  # of a call: a longer one is an expensive simulator, not to be run without being asked
 
 
 class TargetError(RuntimeError):
@@ -89,6 +90,7 @@ class Evaluator:
         self._archived: list[Archive] = []
         self._num_archived = 0
         self._probe: Probe | None = None
+        self._call_seconds: list[float] = []
         self._shapes: dict[str, tuple[int, ...]] = {}
         self.odd_quantities: set[str] = set()
 
@@ -152,22 +154,36 @@ class Evaluator:
     def find_change(self) -> str:
         """What is not as it was, in words: the first and the best point are evaluated once more, and not counted.
 
-        A function that takes a generator gets that of the first point again, and only there.
+        A function that takes a generator gets that of the first point again, and only there. Nothing is evaluated if
+        the time is up, if a call hung or killed its process, or if the median call took more than a second; and
+        nothing more once an evaluation fails, so that there is one time-out to wait for at most.
         """
-        probes = [] if self._probe is None else [self._probe]
-        if probes and not self._takes_rng:
+        if self._probe is None or not self._may_repeat:
+            return ""
+        probes = [self._probe]
+        if not self._takes_rng:
             best, number = int(np.argmax(self.archive.log_prob)), probes[0].number
             probes.append(Probe(self.archive.points[best], number, float(self.archive.log_prob[best])))
         for probe in probes:
             ((_, values),) = self._dispatch(Block(probe.point[None], np.array([probe.number])))
             now = float(values.log_prob[0])
-            if values.faults[0] is None and not abs(now - probe.log_prob) <= _MAX_CHANGE:
+            if values.faults[0] is not None:
+                return ""
+            if not abs(now - probe.log_prob) <= _MAX_CHANGE:
                 return (
                     f"log_prob at x = {probe.point.tolist()} was {probe.log_prob:.6g}, and {now:.6g} at the end of the "
                     "run. Is it noisy? Then say noise=True, or give it a parameter `rng`. Does it depend on earlier "
                     "calls? Then the particles mean nothing."
                 )
         return ""
+
+    @property
+    def _may_repeat(self) -> bool:
+        """Whether one more call is cheap, and likely to return."""
+        has_lost = not {FaultKind.TIMEOUT.value, FaultKind.DEAD_WORKER.value}.isdisjoint(self.failures)
+        if has_lost or self.is_late or not self._call_seconds:
+            return False
+        return float(np.median(self._call_seconds)) <= _MAX_SECONDS_TO_REPEAT
 
     def __call__(self, points: Array) -> Evaluation:
         """Evaluate every row of ``points``, which are free where the user's parameters are bounded."""
@@ -178,12 +194,18 @@ class Evaluator:
             with closing(self._dispatch(batch.block)) as blocks:
                 for block, values in blocks:
                     batch.fill(block, values)
+                    self._note_times(values)
                     self._stop_if_all_fail(batch)
                     self._stop_if_late(batch)
         finally:
             self._record(batch)
         score = self._transform.pull_back_score(points, batch.score) if self._has_score else None
         return Evaluation(batch.log_prob + self._transform.log_det(points), batch.failed, score)
+
+    def _note_times(self, values: Values) -> None:
+        """Keep how long calls took; a vectorized one takes its block's time, and may take it for one point too."""
+        known = values.seconds[np.isfinite(values.seconds)]  # not of a call that gave no answer
+        self._call_seconds.extend([float(known.sum())] if self._vectorized and known.size else known.tolist())
 
     def _stop_if_all_fail(self, batch: _Batch) -> None:
         """Raise an error that shows the user's own if all of the first evaluations failed."""

@@ -62,10 +62,11 @@ class Futures:
         return self.num_workers - len(self._abandoned) - len(self._running)
 
     def submit(self, block: Block, payload: bytes | None = None) -> None:
-        if self._payload is None:
-            future = self._submit(self._calls, block)
-        else:
-            future = self._submit(evaluate_remotely, self._token, payload, block)
+        task = (self._calls, block) if self._payload is None else (evaluate_remotely, self._token, payload, block)
+        try:
+            future = self._submit(*task)
+        except BrokenExecutor as error:  # it broke while it had nothing to do
+            raise _lost(error) from error
         self._running[future] = _Running(block)
 
     def collect(self) -> list[Finished]:
@@ -111,10 +112,7 @@ class Futures:
     def _outcome(self, future: Future[Any]) -> Any:
         error = None if future.cancelled() else future.exception()
         if isinstance(error, BrokenExecutor):
-            raise WorkersLostError(
-                f"the executor broke: {error} Processes of steinbox's own are replaced when they die: give executor=2, "
-                "or any other number"
-            ) from error
+            raise _lost(error) from error
         if future.cancelled() or error is not None:
             return Fault(FaultKind.DEAD_WORKER, f"the executor gave no answer ({error!r})")
         return future.result()
@@ -126,3 +124,10 @@ class Futures:
 
     def close(self) -> None:
         self.cancel()
+
+
+def _lost(error: BrokenExecutor) -> WorkersLostError:
+    return WorkersLostError(
+        f"the executor broke: {error} Processes of steinbox's own are replaced when they die: give executor=2, or any "
+        "other number"
+    )

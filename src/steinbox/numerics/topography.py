@@ -8,7 +8,6 @@ sample has resolved, however far the sample is from its bottom: the place to beg
 from __future__ import annotations
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from steinbox.common.arrays import Array, IntegerArray
 
@@ -32,6 +31,8 @@ def graph_maxima(points: Array, values: Array, num_neighbors: int) -> tuple[Inte
     >>> x[maxima, 0].round(1)  # cosines have their tops at 0, 4 and -4
     array([-0.,  4., -4.])
     """
+    from scipy.spatial import cKDTree  # here, since `import steinbox` is to be light
+
     number = min(num_neighbors, len(points) - 1)
     if number < 1:
         return np.arange(len(points)), np.empty((len(points), 0), dtype=np.int64)

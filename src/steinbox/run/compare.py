@@ -8,11 +8,11 @@ from itertools import combinations
 
 import numpy as np
 
-from steinbox.common.arrays import Array
+from steinbox.common.arrays import Array, IntegerArray
 from steinbox.common.tables import html_paragraphs, html_table, text_table
 from steinbox.diagnostics.mmd import mmd
 from steinbox.maps.coordinates import Standardized
-from steinbox.numerics.pairwise import squared_distances
+from steinbox.numerics.basins import find_basins
 from steinbox.run.result import Result
 
 _MAX_DEVIATIONS = 4.0  # standard errors between two runs
@@ -21,7 +21,8 @@ _MAX_SD_RATIO = 1.25  # of the standard deviations of two runs
 _NUM_SPLITS = 100  # random ones of all particles, for what chance makes of the MMD
 _MIN_SHARE = 0.05  # of one run's particles: fewer are no mode
 _MAX_PARTICLES = 500  # of each run, for distances and MMD
-_LINK = 3.0  # times the distance that 90% of the particles have a neighbor within: farther apart are two modes
+_MIN_DROP = 2.0  # nats between the lower of two modes and the pass between them: a seventh of its density
+_NUM_NEIGHBORS = 10  # fewer tear a ridge apart, more join what lies side by side
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -116,7 +117,9 @@ def compare(results: Sequence[Result]) -> Comparison:
     """
     if len(results) < 2 or len({result.names for result in results}) > 1:
         raise ValueError("expected at least two results of the same parameters; run sb.sample with another seed")
-    particles = [_standard_particles(result, results) for result in results]
+    chosen = [_choose_particles(result) for result in results]
+    particles = _standardize([result.particles[rows] for result, rows in zip(results, chosen, strict=True)], results)
+    log_prob = np.concatenate([result.log_prob[rows] for result, rows in zip(results, chosen, strict=True)])
     return Comparison(
         names=results[0].names,
         log_evidence=np.array([result.log_evidence for result in results]),
@@ -126,19 +129,23 @@ def compare(results: Sequence[Result]) -> Comparison:
         sd=np.array([np.sqrt(np.diag(result.cov)) for result in results]),
         mmd=np.array([[mmd(x, y) if x is not y else 0.0 for y in particles] for x in particles]),
         mmd_by_chance=_mmd_by_chance(particles),
-        mode_shares=_mode_shares(particles),
+        mode_shares=_mode_shares(particles, log_prob),
     )
 
 
-def _standard_particles(result: Result, results: Sequence[Result]) -> Array:
-    """Equally weighted particles of a run, in units of those of all."""
-    everything = np.concatenate([each.particles[each.weights > 0] for each in results])
+def _choose_particles(result: Result) -> IntegerArray:
+    """Rows of equally weighted particles of a run."""
     inside = np.flatnonzero(result.weights > 0)
-    rng = np.random.default_rng(0)
     size = min(len(inside), _MAX_PARTICLES)
     is_even = np.ptp(result.weights[inside]) == 0
-    chosen = rng.choice(inside, size, replace=not is_even, p=result.weights[inside] / result.weights[inside].sum())
-    return Standardized().fit(everything).forward(result.particles[chosen])
+    probabilities = result.weights[inside] / result.weights[inside].sum()
+    return np.random.default_rng(0).choice(inside, size, replace=not is_even, p=probabilities)
+
+
+def _standardize(particles: list[Array], results: Sequence[Result]) -> list[Array]:
+    """In units of the particles of all runs."""
+    scale = Standardized().fit(np.concatenate([each.particles[each.weights > 0] for each in results]))
+    return [scale.forward(each) for each in particles]
 
 
 def _mmd_by_chance(particles: list[Array]) -> float:
@@ -150,15 +157,9 @@ def _mmd_by_chance(particles: list[Array]) -> float:
     return float(np.quantile(found, 0.99))
 
 
-def _mode_shares(particles: list[Array]) -> Array:
-    """Shares of the clusters of single linkage; those that no run has a twentieth in are left out."""
-    from scipy.sparse.csgraph import connected_components
-
-    everything = np.concatenate(particles)
-    distances = squared_distances(everything, everything)
-    np.fill_diagonal(distances, np.inf)
-    reach = _LINK**2 * np.quantile(distances.min(axis=1), 0.9)
-    _, labels = connected_components(distances <= reach, directed=False)
+def _mode_shares(particles: list[Array], log_prob: Array) -> Array:
+    """Shares of the basins of all particles; those that no run has a twentieth in are left out."""
+    labels = find_basins(np.concatenate(particles), log_prob, _NUM_NEIGHBORS, _MIN_DROP)
     runs = np.split(labels, np.cumsum([len(x) for x in particles])[:-1])
     shares = np.array([np.bincount(run, minlength=labels.max() + 1) / len(run) for run in runs])
     return np.asarray(shares[:, shares.max(axis=0) >= _MIN_SHARE])

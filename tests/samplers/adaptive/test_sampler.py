@@ -320,6 +320,7 @@ def test_a_small_budget_is_refined_where_the_surrogate_is_accurate():
     assert result.num_evals == 600
 
 
+@pytest.mark.slow
 def test_a_refinement_makes_much_of_few_evaluations():
     """A heavy-tailed target in 8 dimensions: with 1,000 evaluations about 0.03 with it, and 0.08 without."""
     target, initial = sb.targets.StudentT(8, dof=5.0), sb.Gaussian(np.zeros(8), std=3)

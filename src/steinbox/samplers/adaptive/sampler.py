@@ -70,7 +70,7 @@ class AdaptiveImportanceSampling(Method[AdaptiveState]):
     effective sample size to learn from. Then ``proposers`` offer densities for the next points: a family of curved
     mixtures fitted to the tempered weights and, while :math:`a < 1`, a Gaussian from a quadratic fitted to all
     log-densities share a batch by what their draws have earned. Climbs by values alone, from the best point and from
-    maxima among draws of the start, find modes however far away, and offer Gaussians there; they have up to half of
+    other promising ones, find modes however far away, and offer Gaussians there; they have up to half of
     the budget, and say in ``result.coverage`` what they know of modes that were not seen. At the end
     :func:`~steinbox.select` chooses the particles. If the points are worth few independent draws but a surrogate
     predicts their log-densities well, the last batch is chosen from many points that it weights.

@@ -11,12 +11,11 @@ An adaptive proposal finds its way by weights, which say nothing where all draws
 thousands of times narrower than the start. What it evaluates are no draws: it shows where to draw from, and is not
 weighted. A mode that misleads, such as the neck of a funnel, offers draws of no weight and costs evaluations, no more.
 
-The first climb arrives. Others search for further modes (topographical multistart; Törn & Viitanen, 1992). They begin
-at draws of the start that are higher than all their nearest neighbors (:mod:`steinbox.numerics.topography`), the
-highest first: there is about one in every basin, however far below its top. Some begin at maxima among all points that
-are denser than what is known says (:mod:`steinbox.samplers.adaptive.known`). A climb that comes upon what is known ends
-there. How many draws of the start lead to what is known is a statement about what was not seen
-(:class:`~steinbox.samplers.base.Coverage`).
+The first climb arrives. Others search for further modes. Half of them begin at draws of the start that are higher than
+all their nearest neighbors (:mod:`steinbox.numerics.topography`), the highest first: there is about one in every basin,
+however far below its top. The others begin at any points that are not as dense as all that is known says
+(:mod:`steinbox.samplers.adaptive.known`). A climb that comes upon what is known ends there. How many draws of the start
+lead to what is known is a statement about what was not seen (:class:`~steinbox.samplers.base.Coverage`).
 """
 
 from __future__ import annotations
@@ -123,7 +122,7 @@ def find_coverage(state: AdaptiveState, min_excess: float) -> Coverage | None:
 
 @dataclass(frozen=True)
 class Climbs(Proposer):
-    """From the best point, to arrive; then from maxima of the topograph of draws of the start."""
+    """From the best point, to arrive; then from maxima among draws of the start, and from points that are not known."""
 
     name = "climbs"
 
