@@ -148,7 +148,7 @@ def test_the_function_travels_to_each_worker_once(tmp_path, executor, processes)
 
 def at_some_points(x):
     """One point in twenty, by digits that no sampler chooses; with seed 1 none of the first batch."""
-    return 0.8 < (100 * x[0]) % 1 < 0.85
+    return 0.8 < (100 * x[0]) % 1 < 0.82
 
 
 def kills(x):
