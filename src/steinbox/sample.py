@@ -212,8 +212,8 @@ def sample(
         is_judged = outcome.status.is_complete and evaluator.num_evals > num_evals_before and not noise
         change = _find_change(evaluator) if is_judged else ""
     odd = (_ODD_QUANTITY.format(name=name) for name in sorted(evaluator.odd_quantities))
-    doubts = (change, *odd, *ask_about_values(evaluator.archive, task.bounds), *ask_about_spread(outcome, task))
-    return _result(outcome, evaluator, task, seed, (*filter(None, doubts), *(journal.warnings if journal else ())))
+    questions = (change, *odd, *ask_about_values(evaluator.archive, task.bounds), *ask_about_spread(outcome, task))
+    return _result(outcome, evaluator, task, seed, (*filter(None, questions), *(journal.warnings if journal else ())))
 
 
 def _start(sampler: Sampler[State], task: Task, rng: np.random.Generator) -> State:
