@@ -153,7 +153,7 @@ class Climbs(Proposer):
     def _scan(
         self, view: View, memory: ClimbsMemory, size: int, rng: np.random.Generator
     ) -> tuple[Offer, ClimbsMemory]:
-        """Draws to look for places to climb from: of the start; after the first round, half from around what was found."""
+        """Draws to look for places to climb from: of the start, and after the first round half from around finds."""
         num_around = 0 if memory.num_rounds == 0 else size // 2
         around = GaussianMixture([_around(view)])
         draws = np.concatenate([view.initial.sample(size - num_around, rng), around.quasi_random(num_around, rng)])
