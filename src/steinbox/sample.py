@@ -18,7 +18,7 @@ from steinbox.common.noise import Noise
 from steinbox.evaluation import Archive, Calls, Evaluator, as_workers
 from steinbox.model import Model, as_target
 from steinbox.run.checkpoint import Checkpoint
-from steinbox.run.loop import Callback, Outcome, RunState, run, trace_columns
+from steinbox.run.loop import Callback, Outcome, RunState, run, start_record, trace_columns
 from steinbox.run.problem import Task, free_values, to_user_units, understand
 from steinbox.run.progress import progress_bar
 from steinbox.run.questions import ask_about_spread, ask_about_values
@@ -54,6 +54,7 @@ def sample(
     archive: Archive | None = None,
     checkpoint: str | Path | Checkpoint | None = None,
     callback: Callback | None = None,
+    record: int | None = None,
     progress: bool | None = None,
     seed: int | None = None,
 ) -> Result:
@@ -124,6 +125,9 @@ def sample(
         default may be given a larger ``max_evals`` then, and goes on even if it was finished.
     callback : callable
         Called with an :class:`steinbox.run.loop.Iteration` after every iteration; return True to stop.
+    record : int
+        Keep the particles of so many iterations, evenly spread over the run, in ``result.record``, to be drawn by
+        :func:`steinbox.plotting.flow` and :func:`steinbox.plotting.animate`; at least 2.
     progress : bool
         Whether to show a progress bar. If not given: when the output is a terminal.
     seed : int
@@ -193,6 +197,8 @@ def sample(
         if stored is not None:
             is_noisy = bool(noise) and not calls.takes_rng
             run_state = restore_run(stored, task, sampler, evaluator, rng, is_noisy=is_noisy)
+        if record is not None:
+            run_state = start_record(run_state, whole_number("record", record, 2), task.problem, sampler)
         num_evals_before = evaluator.num_evals
         callbacks = () if callback is None else (callback,)
         if sys.stderr.isatty() if progress is None else progress:
@@ -261,6 +267,7 @@ def _result(outcome: Outcome, evaluator: Evaluator, task: Task, seed: int, more_
         config=task.config,
         version=importlib.metadata.version("steinbox"),
         constants=task.constants,
+        record=outcome.record,
     )
 
 

@@ -242,8 +242,8 @@ def test_movement_below_the_tolerance_stops_the_run():
 
 def test_the_trace_has_one_entry_per_iteration():
     result = quick()
-    expected = {"temperature", "bandwidth", "effective_sample_size", "step_size", "movement", "mean_log_prob"}
-    assert set(result.trace) == expected
+    of_sampler = {"temperature", "bandwidth", "effective_sample_size", "step_size", "movement"}
+    assert set(result.trace) == of_sampler | {"mean_log_prob", "num_evals"}
     assert {len(values) for values in result.trace.values()} == {10}
     assert np.all(np.diff(result.trace["temperature"]) >= 0)
     assert result.trace["mean_log_prob"][-1] == pytest.approx(result.log_prob.mean())

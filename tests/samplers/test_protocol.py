@@ -76,7 +76,7 @@ def test_it_runs_to_its_budget():
     assert result.status is sb.Status.BUDGET_SPENT
     assert result.status.is_complete
     assert result.num_evals == 4_000
-    assert set(result.trace) == {"acceptance", "mean_log_prob"}
+    assert set(result.trace) == {"acceptance", "mean_log_prob", "num_evals"}
     assert len(result.trace["acceptance"]) == 100
     assert result.trace["mean_log_prob"][-1] == pytest.approx(result.log_prob.mean())
     np.testing.assert_allclose(result.mean, TARGET.mean, atol=0.3)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, Generic, TypeAlias
 
@@ -11,16 +11,18 @@ import numpy as np
 
 from steinbox.common.arrays import Array
 from steinbox.evaluation import Evaluation, Evaluator, TimeSpentError, WorkersLostError
+from steinbox.run.record import Record
 from steinbox.run.signals import Terminated
 from steinbox.run.status import Status
-from steinbox.samplers.base import Info, Sample, Sampler, StalledError, State
+from steinbox.samplers.base import Info, Problem, Sample, Sampler, StalledError, State
 
 
 @dataclass(frozen=True, eq=False)
 class Iteration:
     """What a callback sees after each iteration; its particles are made when they are looked at.
 
-    ``info`` is what the sampler says of the iteration, and ``mean_log_prob``, the mean log-density of its particles.
+    ``info`` is what the sampler says of the iteration, and ``mean_log_prob``, the mean log-density of its particles,
+    and ``num_evals``.
     """
 
     index: int
@@ -71,6 +73,7 @@ class Outcome:
     trace: tuple[Info, ...]
     status: Status
     reason: str = ""
+    record: Record | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +82,7 @@ class RunState(Generic[State]):
 
     state: State
     trace: Sequence[Info] = ()
+    record: Record | None = None
 
 
 Keep: TypeAlias = Callable[[RunState[Any]], object]
@@ -102,7 +106,7 @@ def run(
     be returned before that: a first batch in which all evaluations fail or lie outside the support raises, and so does
     a callback that fails at its first call.
     """
-    state, trace = run_state.state, list(run_state.trace)
+    state, trace, record = run_state.state, list(run_state.trace), run_state.record
     status, reason = _reason_to_stop(sampler, state, evaluator) if trace else None, ""
     while status is None:
         try:
@@ -116,17 +120,20 @@ def run(
             if status is not None:
                 break
             state, info = sampler.tell(state, points, evaluation, rng)
-            info = {**info, "mean_log_prob": sampler.mean_log_prob(state)}
+            info = {**info, "mean_log_prob": sampler.mean_log_prob(state), "num_evals": evaluator.num_evals}
             trace.append(info)
+            progress = _progress(sampler.progress(state), evaluator)
+            if record is not None and record.is_due(progress if len(trace) > 1 else 0.0):
+                record = record.add(_take_sample(sampler, state, show), evaluator.num_evals)
             if keep is not None:
-                keep(RunState(state, trace))
+                keep(RunState(state, trace, record))
             status = _reason_to_stop(sampler, state, evaluator)
             iteration = Iteration(
                 index=len(trace) - 1,
                 info=info,
                 num_evals=evaluator.num_evals,
                 max_evals=evaluator.max_evals,
-                progress=_progress(sampler.progress(state), evaluator),
+                progress=progress,
                 take_sample=partial(_take_sample, sampler, state, show),
             )
             stop_asked = _call_back(callbacks, iteration)
@@ -136,7 +143,19 @@ def run(
                 raise
             status = next(status for kind, status in _STATUS_OF.items() if isinstance(stop, kind))
             reason = str(stop)
-    return Outcome(show(sampler.sample(state)), tuple(trace), status, reason)
+    sample = _take_sample(sampler, state, show)
+    if record is not None and trace[-1]["num_evals"] not in record.num_evals:
+        record = record.add(sample, int(trace[-1]["num_evals"]))
+    return Outcome(sample, tuple(trace), status, reason, record)
+
+
+def start_record(
+    run_state: RunState[State], max_frames: int, problem: Problem, sampler: Sampler[State]
+) -> RunState[State]:
+    """The run with a record of so many moments, or that of its checkpoint."""
+    shape = problem.num_particles, problem.dimension
+    record = run_state.record or Record.empty(max_frames, *shape, is_flow=sampler.moves_particles)
+    return replace(run_state, record=replace(record, max_frames=max_frames))
 
 
 def trace_columns(trace: Sequence[Info]) -> dict[str, Array]:

@@ -19,6 +19,7 @@ from steinbox.evaluation import Archive, Failure
 from steinbox.maps.bounds import Bounds
 from steinbox.run.expectations import Estimate, WeightedPoints
 from steinbox.run.export import to_arviz, to_dataframe, write_netcdf
+from steinbox.run.record import Record
 from steinbox.run.result_file import read_result, require_ending, write_result
 from steinbox.run.status import Status
 from steinbox.run.summary import QUANTILES, Summary
@@ -71,7 +72,7 @@ class Result:
         places that lead to one, and ``coverage.upper``, a bound. None if the method makes no climbs.
     trace : mapping of str to (T,) array
         One entry per iteration: ``mean_log_prob``, the mean log-density of the particles so far (as free parameters,
-        if there are bounds), and what the method reports: see its own documentation.
+        if there are bounds), ``num_evals`` up to then, and what the method reports: see its own documentation.
     warnings : tuple of str
         Reasons not to trust the particles, a sentence each; empty if there are none.
     seed : int
@@ -81,6 +82,8 @@ class Result:
         Of steinbox.
     constants : mapping of str to value
         Parameters that were held (``fixed=``).
+    record : Record or None
+        The particles after some of the iterations, if ``record=`` asked for them.
     """
 
     particles: Array
@@ -108,6 +111,7 @@ class Result:
     version: str
     coverage: Coverage | None = None
     constants: Mapping[str, Any] = field(default_factory=dict)
+    record: Record | None = None
 
     @cached_property
     def derived(self) -> Mapping[str, Array]:

@@ -23,7 +23,7 @@ from steinbox.samplers.base import Coverage
 if TYPE_CHECKING:
     from steinbox.run.result import Result
 
-_FORMAT = 6  # 5 had no log-densities of the pool, no constants and no derived quantities
+_FORMAT = 7  # 6 had no units and no record; 5 had no log-densities of the pool, no constants and no derived quantities
 _PLAIN = (
     "names",
     "num_evals",
@@ -99,10 +99,11 @@ def _to_header_and_arrays(result: Result) -> tuple[dict[str, Any], dict[str, Arr
         "failures": {kind: failure.to_json() for kind, failure in result.failures.items()},
         "status": result.status.name,
         "mixture": pack(result.mixture, packed),
+        "record": pack(result.record, packed),
         "coverage": None if result.coverage is None else asdict(result.coverage),
     }
     arrays = {name: getattr(result, name) for name in _ARRAYS}
-    arrays |= {f"mixture/{name}": values for name, values in packed.items()}
+    arrays |= {f"packed/{name}": values for name, values in packed.items()}
     arrays |= {f"archive/{name}": values for name, values in result.archive.to_arrays().items()}
     arrays |= {f"trace/{name}": values for name, values in result.trace.items()}
     return header, arrays
@@ -110,6 +111,7 @@ def _to_header_and_arrays(result: Result) -> tuple[dict[str, Any], dict[str, Arr
 
 def _from_header_and_arrays(header: dict[str, Any], arrays: dict[str, Array]) -> dict[str, Any]:
     trace, archive = _pop_prefix(arrays, "trace/"), Archive.from_arrays(_pop_prefix(arrays, "archive/"))
+    packed = _pop_prefix(arrays, "packed/")
     header |= {
         "names": tuple(header["names"]),
         "warnings": tuple(header["warnings"]),
@@ -117,7 +119,8 @@ def _from_header_and_arrays(header: dict[str, Any], arrays: dict[str, Array]) ->
         "failures": {kind: Failure.from_json(data) for kind, data in header["failures"].items()},
         "status": Status[header["status"]],
         "coverage": None if header["coverage"] is None else Coverage(**header["coverage"]),
-        "mixture": unpack(header["mixture"], _pop_prefix(arrays, "mixture/")),
+        "mixture": unpack(header["mixture"], packed),
+        "record": unpack(header["record"], packed),
     }
     return {"trace": trace, "archive": archive} | header | {name: arrays[name] for name in _ARRAYS}
 

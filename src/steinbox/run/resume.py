@@ -69,8 +69,8 @@ def restore_run(
     except (TypeError, ValueError, KeyError) as error:
         raise CheckpointError(f"the checkpoint holds no state of a random generator: {error}") from None
     if isinstance(sampler, Extendable) and is_longer:
-        return RunState(sampler.extend(stored.state, asked, rng), stored.trace)
-    return RunState(stored.state, stored.trace)
+        return RunState(sampler.extend(stored.state, asked, rng), stored.trace, stored.record)
+    return RunState(stored.state, stored.trace, stored.record)
 
 
 def checkpoint_hook(
@@ -94,7 +94,7 @@ def checkpoint_hook(
         def take() -> Snapshot:
             archive = evaluator.archive.first(account.num_archived)
             trace = tuple(run_state.trace[:num_done])
-            return Snapshot(problem, seed, generator, account, archive, run_state.state, trace)
+            return Snapshot(problem, seed, generator, account, archive, run_state.state, trace, run_state.record)
 
         journal.keep(take)
 

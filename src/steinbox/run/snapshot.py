@@ -23,8 +23,9 @@ from steinbox.common.arrays import Array
 from steinbox.common.serialization import SerializationError, describe_format, pack, unpack
 from steinbox.evaluation import Account, Archive
 from steinbox.run.loop import trace_columns
+from steinbox.run.record import Record
 
-_FORMAT = 4  # 1 named classes by module and class; in 2 climbs were other classes; 3 had no derived quantities
+_FORMAT = 5  # 1 named classes by module and class; in 2 climbs were other classes; 3 had no derived quantities, 4 no record
 _FIRST_LINE = re.compile(rb"steinbox checkpoint (\d{1,9})\n")
 
 
@@ -39,6 +40,7 @@ class Snapshot:
     archive: Archive
     state: Any
     trace: tuple[Mapping[str, float | str], ...]
+    record: Record | None = None
 
 
 class UnreadableError(Exception):
@@ -56,6 +58,7 @@ def encode(snapshot: Snapshot) -> bytes:
         "archive": pack(snapshot.archive, arrays),
         "state": pack(snapshot.state, arrays),
         "trace": pack(trace_columns(snapshot.trace), arrays),
+        "record": pack(snapshot.record, arrays),
     }
     buffer = io.BytesIO()
     np.savez(buffer, allow_pickle=False, header=np.array(json.dumps(header)), **arrays)
@@ -78,13 +81,14 @@ def decode(data: bytes) -> Snapshot:
         with np.load(io.BytesIO(content), allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         header = json.loads(str(arrays.pop("header")))
-        account, archive, state, trace = (
-            unpack(header[key], arrays) for key in ("account", "archive", "state", "trace")
+        account, archive, state, trace, record = (
+            unpack(header[key], arrays) for key in ("account", "archive", "state", "trace", "record")
         )
-        if not (isinstance(account, Account) and isinstance(archive, Archive) and is_dataclass(state)):
+        is_run = isinstance(account, Account) and isinstance(archive, Archive) and is_dataclass(state)
+        if not is_run or not isinstance(record, Record | None):
             raise ValueError("it holds no state of a run")
         problem, seed, generator = dict(header["problem"]), int(header["seed"]), dict(header["generator"])
-        return Snapshot(problem, seed, generator, account, archive, state, _rows(trace))
+        return Snapshot(problem, seed, generator, account, archive, state, _rows(trace), record)
     except SerializationError:
         raise
     except Exception as error:

@@ -268,6 +268,11 @@ class Sampler(Method[State]):
         """Whether it can go on after a batch that lies outside the support as a whole, or failed."""
         return False
 
+    @property
+    def moves_particles(self) -> bool:
+        """Whether the i-th particle of one iteration is the i-th of the next, moved; then there are paths to draw."""
+        return False
+
     def warm_start(self, state: State, points: Array, log_prob: Array) -> State:
         """The state with values from earlier runs; raises ValueError if the sampler has no use for them."""
         raise ValueError(f"{type(self).__name__} builds no surrogate and has no use for archive=; leave it out")

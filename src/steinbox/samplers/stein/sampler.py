@@ -115,6 +115,11 @@ class SteinFlow(CountingSampler[SteinState]):
     path: Path
     num_iterations: int
 
+    @property
+    def moves_particles(self) -> bool:
+        """They flow, but for stragglers that are rescued."""
+        return True
+
     def start(self, problem: Problem, rng: np.random.Generator) -> SteinState:
         """The particles before the first evaluation."""
         particles, num_particles, dimension = problem.particles, problem.num_particles, problem.dimension
