@@ -54,7 +54,7 @@ def _draw_plane(axes: Axes, result: Result, log_prob: Callable[[Array], Any] | N
     if log_prob is not None:
         _draw_contours(axes, result, log_prob)
     _draw_points(axes, result, 0, 1, size=14)
-    axes.set(xlabel=_escape(result.names[0]), ylabel=_escape(result.names[1]))
+    axes.set(xlabel=_escape(result.labels[0]), ylabel=_escape(result.labels[1]))
     axes.set_title(f"{len(result.particles)} particles, {result.num_evals:,} evaluations", fontsize=10)
 
 
@@ -85,9 +85,9 @@ def _draw_panel(axes: Axes, result: Result, row: int, column: int, num_panels: i
     else:
         _draw_points(axes, result, column, row, size=5)
     if row == num_panels - 1:
-        axes.set_xlabel(_escape(result.names[column]))
+        axes.set_xlabel(_escape(result.labels[column]))
     if column == 0 and row > 0:
-        axes.set_ylabel(_escape(result.names[row]))
+        axes.set_ylabel(_escape(result.labels[row]))
 
 
 def _draw_points(axes: Axes, result: Result, first: int, second: int, size: float) -> None:

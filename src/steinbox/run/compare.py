@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations
 
 import numpy as np
 
 from steinbox.common.arrays import Array, IntegerArray
+from steinbox.common.labels import label
 from steinbox.common.tables import html_paragraphs, html_table, text_table
 from steinbox.diagnostics.mmd import mmd
 from steinbox.maps.coordinates import Standardized
@@ -54,6 +55,7 @@ class Comparison:
     mmd: Array
     mmd_by_chance: float
     mode_shares: Array
+    units: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def disagreements(self) -> tuple[str, ...]:
@@ -68,7 +70,8 @@ class Comparison:
     @property
     def columns(self) -> tuple[str, ...]:
         """The table's header."""
-        return ("run", "log evidence", "±", *self.names, *(f"mode {m + 1}" for m in range(self.mode_shares.shape[1])))
+        labels = (label(name, self.units) for name in self.names)
+        return ("run", "log evidence", "±", *labels, *(f"mode {m + 1}" for m in range(self.mode_shares.shape[1])))
 
     @property
     def rows(self) -> list[tuple[str, ...]]:
@@ -130,6 +133,7 @@ def compare(results: Sequence[Result]) -> Comparison:
         mmd=np.array([[mmd(x, y) if x is not y else 0.0 for y in particles] for x in particles]),
         mmd_by_chance=_mmd_by_chance(particles),
         mode_shares=_mode_shares(particles, log_prob),
+        units=results[0].units,
     )
 
 

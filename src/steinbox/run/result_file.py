@@ -23,7 +23,8 @@ from steinbox.samplers.base import Coverage
 if TYPE_CHECKING:
     from steinbox.run.result import Result
 
-_FORMAT = 6  # 5 had no log-densities of the pool, no constants and no derived quantities
+_FORMAT = 7
+_READABLE = (6, 7)  # 6 had no units; 5 had no log-densities of the pool, no constants and no derived quantities
 _PLAIN = (
     "names",
     "num_evals",
@@ -37,6 +38,8 @@ _PLAIN = (
     "config",
     "version",
     "constants",
+    "units",
+    "descriptions",
 )  # what JSON can hold as it is
 _ARRAYS = ("particles", "weights", "log_prob", "pool", "pool_weights", "pool_log_prob")
 
@@ -80,7 +83,7 @@ def read_result(path: str | Path) -> dict[str, Any]:
             arrays = {name: file[name] for name in file.files}
         header = json.loads(str(arrays.pop("header", "{}")))
         number = _format_number(header.pop("format", None))
-        if number == _FORMAT:
+        if number in _READABLE:
             return _from_header_and_arrays(header, arrays)
     except FileNotFoundError:
         raise
