@@ -226,7 +226,8 @@ def sample(
     names_asked = (each for key, given in texts.items() for each in ask_about_names(key, given, known))
     questions = (change, *odd, *names_asked, *ask_about_values(evaluator.archive, task.bounds))
     more = (*filter(None, questions), *ask_about_spread(outcome, task), *(journal.warnings if journal else ()))
-    return replace(_result(outcome, evaluator, task, seed, more), **texts)
+    result = _result(outcome, evaluator, task, seed, more)
+    return replace(result, units=texts["units"], descriptions=texts["descriptions"])
 
 
 def _start(sampler: Sampler[State], task: Task, rng: np.random.Generator) -> State:

@@ -15,8 +15,7 @@ def check_texts(argument: str, given: object) -> dict[str, str]:
     """
     if given is None:
         return {}
-    is_mapping = isinstance(given, Mapping)
-    if not is_mapping or not all(isinstance(text, str) for pair in given.items() for text in pair):
+    if not isinstance(given, Mapping) or not all(isinstance(text, str) for pair in given.items() for text in pair):
         example = '{"mass": "kg"}' if argument == "units" else '{"mass": "of the star"}'
         raise TypeError(f"expected {argument} to be texts by name, such as {example}, got {given!r}")
     return dict(given)

@@ -13,7 +13,7 @@ from steinbox.common.labels import label
 from steinbox.common.tables import html_paragraphs, html_table, text_table
 from steinbox.diagnostics.mmd import mmd
 from steinbox.maps.coordinates import Standardized
-from steinbox.numerics.basins import find_basins
+from steinbox.numerics.basins import find_basins, sharpen
 from steinbox.run.result import Result
 
 _MAX_DEVIATIONS = 4.0  # standard errors between two runs
@@ -59,8 +59,8 @@ class Comparison:
 
     @property
     def disagreements(self) -> tuple[str, ...]:
-        """A sentence for every way in which two runs differ by more than chance."""
-        return (*_evidence_words(self), *_moment_words(self), *_mmd_words(self), *_mode_words(self))
+        """A sentence for every way in which two runs differ by more than chance; a lost mode, which explains most, first."""
+        return (*_mode_words(self), *_evidence_words(self), *_moment_words(self), *_mmd_words(self))
 
     @property
     def agrees(self) -> bool:
@@ -117,6 +117,8 @@ def compare(results: Sequence[Result]) -> Comparison:
     The 3 runs agree. What all of them missed, none can show.
     >>> comparison.mode_shares.shape
     (3, 2)
+
+    ``sb.plotting.plot_comparison(comparison)`` is a picture of it.
     """
     if len(results) < 2 or len({result.names for result in results}) > 1:
         raise ValueError("expected at least two results of the same parameters; run sb.sample with another seed")
@@ -163,7 +165,7 @@ def _mmd_by_chance(particles: list[Array]) -> float:
 
 def _mode_shares(particles: list[Array], log_prob: Array) -> Array:
     """Shares of the basins of all particles; those that no run has a twentieth in are left out."""
-    labels = find_basins(np.concatenate(particles), log_prob, _NUM_NEIGHBORS, _MIN_DROP)
+    labels = find_basins(sharpen(np.concatenate(particles)), log_prob, _NUM_NEIGHBORS, _MIN_DROP)
     runs = np.split(labels, np.cumsum([len(x) for x in particles])[:-1])
     shares = np.array([np.bincount(run, minlength=labels.max() + 1) / len(run) for run in runs])
     return np.asarray(shares[:, shares.max(axis=0) >= _MIN_SHARE])

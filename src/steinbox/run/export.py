@@ -94,7 +94,7 @@ def _groups(result: Result, num_draws: int | None) -> dict[str, Any]:
     rows = _resample(result, num_draws)
     about_each = [_variable_attributes(result, name) for name in result.names]
     columns = {name: (("chain", "draw"), result.pool[None, rows, k], about_each[k]) for k, name in enumerate(names)}
-    pool = {name: (("point",), result.pool[:, k], about_each[k]) for k, name in enumerate(names)}
+    pool: dict[str, Any] = {name: (("point",), result.pool[:, k], about_each[k]) for k, name in enumerate(names)}
     coordinates = {"chain": [0], "draw": np.arange(len(rows))}
     stats = {"lp": (("chain", "draw"), result.pool_log_prob[None, rows])}
     pool |= {"weight": (("point",), result.pool_weights), "log_prob": (("point",), result.pool_log_prob)}
