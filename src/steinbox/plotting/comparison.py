@@ -118,7 +118,7 @@ def _draw_modes(axes: Axes, comparison: Comparison) -> None:
 
 
 def _num_modes(comparison: Comparison) -> int:
-    return max(comparison.mode_shares.shape[1], 1)
+    return max(int(comparison.mode_shares.shape[1]), 1)
 
 
 def _colors(comparison: Comparison) -> list[str]:

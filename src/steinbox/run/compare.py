@@ -59,7 +59,7 @@ class Comparison:
 
     @property
     def disagreements(self) -> tuple[str, ...]:
-        """A sentence for every way in which two runs differ by more than chance; a lost mode, which explains most, first."""
+        """A sentence for every way in which two runs differ by more than chance; first a mode that one has lost."""
         return (*_mode_words(self), *_evidence_words(self), *_moment_words(self), *_mmd_words(self))
 
     @property
