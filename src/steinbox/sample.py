@@ -7,6 +7,7 @@ import secrets
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from steinbox.common.checks import is_number, whole_number
+from steinbox.common.labels import check_texts
 from steinbox.common.noise import Noise
 from steinbox.evaluation import Archive, Calls, Evaluator, as_workers
 from steinbox.model import Model, as_target
@@ -21,7 +23,7 @@ from steinbox.run.checkpoint import Checkpoint
 from steinbox.run.loop import Callback, Outcome, RunState, run, start_record, trace_columns
 from steinbox.run.problem import Task, free_values, to_user_units, understand
 from steinbox.run.progress import progress_bar
-from steinbox.run.questions import ask_about_spread, ask_about_values
+from steinbox.run.questions import ask_about_names, ask_about_spread, ask_about_values
 from steinbox.run.result import Result
 from steinbox.run.resume import checkpoint_hook, open_journal, restore_run, stored_seed
 from steinbox.run.signals import signals_as_interrupts
@@ -45,6 +47,8 @@ def sample(
     names: Sequence[str] | None = None,
     by_name: bool = False,
     fixed: Mapping[str, Any] | None = None,
+    units: Mapping[str, str] | None = None,
+    descriptions: Mapping[str, str] | None = None,
     bounds: Sequence[object] | Mapping[str, object] | None = None,
     executor: object = None,
     timeout: float | None = None,
@@ -97,6 +101,9 @@ def sample(
     fixed : mapping of str to value
         Parameters that are held, by name: the function gets them as always, and the sampler does not know of them.
         They stand in ``result.constants``. ``names``, ``bounds`` and ``initial`` may still speak of them, or not.
+    units, descriptions : mapping of str to str
+        Of parameters and derived quantities, by name, as far as you like: they stand in tables, plots and files. They
+        are added to those of a Model.
     bounds : sequence of (low, high), Periodic or None, or mapping of them by name
         One entry per parameter; None or ±inf for an open end. ``log_prob`` is never called on or beyond a bound (an
         angle may be its lower one).
@@ -152,6 +159,9 @@ def sample(
     _check_functions(log_prob, score, method)
     _check_tolerance(timeout, max_seconds, max_failure_rate)
     seed = None if seed is None else whole_number("seed", seed, 0)
+    texts = {"units": check_texts("units", units), "descriptions": check_texts("descriptions", descriptions)}
+    if isinstance(log_prob, Model):
+        texts = {key: {**getattr(log_prob, key), **given} for key, given in texts.items()}
     target = as_target(log_prob, initial, score=score, names=names, bounds=bounds, fixed=fixed, by_name=by_name)
     with signals_as_interrupts(), ExitStack() as stack:
         journal = None if checkpoint is None else stack.enter_context(open_journal(checkpoint))
@@ -218,8 +228,12 @@ def sample(
         is_judged = outcome.status.is_complete and evaluator.num_evals > num_evals_before and not noise
         change = _find_change(evaluator) if is_judged else ""
     odd = (_ODD_QUANTITY.format(name=name) for name in sorted(evaluator.odd_quantities))
-    questions = (change, *odd, *ask_about_values(evaluator.archive, task.bounds), *ask_about_spread(outcome, task))
-    return _result(outcome, evaluator, task, seed, (*filter(None, questions), *(journal.warnings if journal else ())))
+    known = {*task.names, *task.constants, *evaluator.archive.derived}
+    names_asked = (each for key, given in texts.items() for each in ask_about_names(key, given, known))
+    questions = (change, *odd, *names_asked, *ask_about_values(evaluator.archive, task.bounds))
+    more = (*filter(None, questions), *ask_about_spread(outcome, task), *(journal.warnings if journal else ()))
+    result = _result(outcome, evaluator, task, seed, more)
+    return replace(result, units=texts["units"], descriptions=texts["descriptions"])
 
 
 def _start(sampler: Sampler[State], task: Task, rng: np.random.Generator) -> State:

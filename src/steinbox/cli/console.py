@@ -25,9 +25,9 @@ def show_result(result: sb.Result) -> None:
     for row in summary.rows:
         table.add_row(*map(escape, row))
     out_console.print(table)
-    out_console.print(escape(str(result.status)), highlight=False)
-    for warning in result.warnings:
-        out_console.print(escape(f"Warning: {warning}"), style="yellow", highlight=False)
+    for sentence in summary.sentences:
+        style = "yellow" if sentence.startswith("Warning: ") else None
+        out_console.print(escape(sentence), style=style, highlight=False)
     for kind, failure in result.failures.items():
         out_console.print(escape(f"{failure.count:,} evaluations failed ({kind}); the first {failure}"), style="yellow")
 

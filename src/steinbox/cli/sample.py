@@ -75,8 +75,8 @@ def sample(
 ) -> None:
     """Draw particles from a log-density in a Python file.
 
-    The file may also define `initial`, `names`, `bounds`, `score`, `fixed` and `by_name`; an sb.Model has its own names
-    and bounds, and starts from its prior.
+    The file may also define `initial`, `names`, `bounds`, `score`, `fixed`, `by_name`, `units` and `descriptions`; an
+    sb.Model has its own names and bounds, and starts from its prior.
     """
     module, function = load_model(model)
     require_result_path(out)
@@ -97,6 +97,8 @@ def sample(
         names=names,
         by_name=getattr(module, "by_name", False),
         fixed=getattr(module, "fixed", None),
+        units=getattr(module, "units", None),
+        descriptions=getattr(module, "descriptions", None),
         bounds=bounds,
         executor=workers,
         timeout=timeout,

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from steinbox.common.labels import check_texts
 from steinbox.model.arguments import Arguments
 from steinbox.model.prior import as_prior
 
@@ -31,6 +32,8 @@ class Model:
         Of the parameters of a prior without names; ``x0, x1, …`` if not given.
     periodic : sequence of str
         Parameters whose prior's two ends are one, such as a uniform angle; circular distributions are known.
+    units, descriptions : mapping of str to str
+        Of parameters and derived quantities, by name, as far as you like: they stand in tables, plots and files.
 
     Attributes
     ----------
@@ -55,6 +58,8 @@ class Model:
     prior: Any
     names: Sequence[str] | None = None
     periodic: Sequence[str] = ()
+    units: Mapping[str, str] | None = None
+    descriptions: Mapping[str, str] | None = None
     by_name: bool = field(init=False)
     """Whether the likelihood takes a dictionary, since the prior was one."""
 
@@ -64,6 +69,8 @@ class Model:
         object.__setattr__(self, "by_name", isinstance(self.prior, Mapping))
         object.__setattr__(self, "prior", as_prior(self.prior, self.names, self.periodic))
         object.__setattr__(self, "names", self.prior.names)
+        object.__setattr__(self, "units", check_texts("units", self.units))
+        object.__setattr__(self, "descriptions", check_texts("descriptions", self.descriptions))
 
     def __call__(self, x: Any, **random: Any) -> float:
         """Log prior plus log likelihood at one point, (d,)."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from steinbox.common.arrays import Array
+from steinbox.plotting.text import escape, import_figure
 from steinbox.run.result import Result
 
 if TYPE_CHECKING:
@@ -34,16 +35,13 @@ def plot_particles(result: Result, *, log_prob: Callable[[Array], Any] | None = 
     matplotlib.figure.Figure
         Save it with ``figure.savefig(path)``.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ImportError('pictures need matplotlib: pip install "steinbox[plot]"') from None
+    new_figure = import_figure()
     if result.particles.shape[1] == 2:
-        figure = Figure(figsize=(5, 5), layout="constrained")
+        figure = new_figure(figsize=(5, 5), layout="constrained")
         _draw_plane(figure.subplots(), result, log_prob)
         return figure
     num_panels = min(result.particles.shape[1], _MAX_PANELS)
-    figure = Figure(figsize=(2 * num_panels + 1, 2 * num_panels + 1), layout="constrained")
+    figure = new_figure(figsize=(2 * num_panels + 1, 2 * num_panels + 1), layout="constrained")
     for row, panels in enumerate(figure.subplots(num_panels, num_panels, squeeze=False)):
         for column, axes in enumerate(panels):
             _draw_panel(axes, result, row, column, num_panels)
@@ -54,7 +52,7 @@ def _draw_plane(axes: Axes, result: Result, log_prob: Callable[[Array], Any] | N
     if log_prob is not None:
         _draw_contours(axes, result, log_prob)
     _draw_points(axes, result, 0, 1, size=14)
-    axes.set(xlabel=_escape(result.names[0]), ylabel=_escape(result.names[1]))
+    axes.set(xlabel=escape(result.labels[0]), ylabel=escape(result.labels[1]))
     axes.set_title(f"{len(result.particles)} particles, {result.num_evals:,} evaluations", fontsize=10)
 
 
@@ -85,9 +83,9 @@ def _draw_panel(axes: Axes, result: Result, row: int, column: int, num_panels: i
     else:
         _draw_points(axes, result, column, row, size=5)
     if row == num_panels - 1:
-        axes.set_xlabel(_escape(result.names[column]))
+        axes.set_xlabel(escape(result.labels[column]))
     if column == 0 and row > 0:
-        axes.set_ylabel(_escape(result.names[row]))
+        axes.set_ylabel(escape(result.labels[row]))
 
 
 def _draw_points(axes: Axes, result: Result, first: int, second: int, size: float) -> None:
@@ -95,8 +93,3 @@ def _draw_points(axes: Axes, result: Result, first: int, second: int, size: floa
     axes.scatter(
         result.particles[inside, first], result.particles[inside, second], s=size, color=_COLOR, edgecolors="none"
     )
-
-
-def _escape(name: str) -> str:
-    """A name that matplotlib shows as it is: dollar signs would start mathematics."""
-    return name.replace("$", r"\$")

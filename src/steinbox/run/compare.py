@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations
 
 import numpy as np
 
 from steinbox.common.arrays import Array, IntegerArray
+from steinbox.common.labels import label
 from steinbox.common.tables import html_paragraphs, html_table, text_table
 from steinbox.diagnostics.mmd import mmd
 from steinbox.maps.coordinates import Standardized
-from steinbox.numerics.basins import find_basins
+from steinbox.numerics.basins import find_basins, sharpen
 from steinbox.run.result import Result
 
 _MAX_DEVIATIONS = 4.0  # standard errors between two runs
@@ -54,11 +55,12 @@ class Comparison:
     mmd: Array
     mmd_by_chance: float
     mode_shares: Array
+    units: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def disagreements(self) -> tuple[str, ...]:
-        """A sentence for every way in which two runs differ by more than chance."""
-        return (*_evidence_words(self), *_moment_words(self), *_mmd_words(self), *_mode_words(self))
+        """A sentence for every way in which two runs differ by more than chance; first a mode that one has lost."""
+        return (*_mode_words(self), *_evidence_words(self), *_moment_words(self), *_mmd_words(self))
 
     @property
     def agrees(self) -> bool:
@@ -68,7 +70,8 @@ class Comparison:
     @property
     def columns(self) -> tuple[str, ...]:
         """The table's header."""
-        return ("run", "log evidence", "±", *self.names, *(f"mode {m + 1}" for m in range(self.mode_shares.shape[1])))
+        labels = (label(name, self.units) for name in self.names)
+        return ("run", "log evidence", "±", *labels, *(f"mode {m + 1}" for m in range(self.mode_shares.shape[1])))
 
     @property
     def rows(self) -> list[tuple[str, ...]]:
@@ -114,6 +117,8 @@ def compare(results: Sequence[Result]) -> Comparison:
     The 3 runs agree. What all of them missed, none can show.
     >>> comparison.mode_shares.shape
     (3, 2)
+
+    ``sb.plotting.plot_comparison(comparison)`` is a picture of it.
     """
     if len(results) < 2 or len({result.names for result in results}) > 1:
         raise ValueError("expected at least two results of the same parameters; run sb.sample with another seed")
@@ -130,6 +135,7 @@ def compare(results: Sequence[Result]) -> Comparison:
         mmd=np.array([[mmd(x, y) if x is not y else 0.0 for y in particles] for x in particles]),
         mmd_by_chance=_mmd_by_chance(particles),
         mode_shares=_mode_shares(particles, log_prob),
+        units=results[0].units,
     )
 
 
@@ -159,7 +165,7 @@ def _mmd_by_chance(particles: list[Array]) -> float:
 
 def _mode_shares(particles: list[Array], log_prob: Array) -> Array:
     """Shares of the basins of all particles; those that no run has a twentieth in are left out."""
-    labels = find_basins(np.concatenate(particles), log_prob, _NUM_NEIGHBORS, _MIN_DROP)
+    labels = find_basins(sharpen(np.concatenate(particles)), log_prob, _NUM_NEIGHBORS, _MIN_DROP)
     runs = np.split(labels, np.cumsum([len(x) for x in particles])[:-1])
     shares = np.array([np.bincount(run, minlength=labels.max() + 1) / len(run) for run in runs])
     return np.asarray(shares[:, shares.max(axis=0) >= _MIN_SHARE])

@@ -36,7 +36,9 @@ def to_dataframe(result: Result, *, pool: bool) -> Any:
     columns |= {name: values for name, values in derived.items() if values.ndim == 1 and name not in columns}
     columns["weight"] = result.pool_weights if pool else result.weights
     columns["log_prob"] = result.pool_log_prob if pool else result.log_prob
-    return DataFrame(columns)
+    table = DataFrame(columns)
+    table.attrs.update(units=dict(result.units), descriptions=dict(result.descriptions))
+    return table
 
 
 def _require_no_column(names: tuple[str, ...]) -> None:
@@ -90,8 +92,9 @@ def _groups(result: Result, num_draws: int | None) -> dict[str, Any]:
     _require_no_column(result.names)
     names = _variable_names(result.names)
     rows = _resample(result, num_draws)
-    columns = {name: (("chain", "draw"), result.pool[None, rows, k]) for k, name in enumerate(names)}
-    pool = {name: (("point",), result.pool[:, k]) for k, name in enumerate(names)}
+    about_each = [_variable_attributes(result, name) for name in result.names]
+    columns = {name: (("chain", "draw"), result.pool[None, rows, k], about_each[k]) for k, name in enumerate(names)}
+    pool: dict[str, Any] = {name: (("point",), result.pool[:, k], about_each[k]) for k, name in enumerate(names)}
     coordinates = {"chain": [0], "draw": np.arange(len(rows))}
     stats = {"lp": (("chain", "draw"), result.pool_log_prob[None, rows])}
     pool |= {"weight": (("point",), result.pool_weights), "log_prob": (("point",), result.pool_log_prob)}
@@ -111,9 +114,15 @@ def _derived(result: Result, rows: IntegerArray) -> tuple[dict[str, Any], dict[s
     for name, values in result.pool_derived.items():
         safe = name.replace("/", "_")
         axes = tuple(f"{safe}_dim_{k}" for k in range(values.ndim - 1))
-        variables[safe] = (("chain", "draw", *axes), values[None, rows])
+        variables[safe] = (("chain", "draw", *axes), values[None, rows], _variable_attributes(result, name))
     likelihood = {name: variables.pop(name) for name in (_LOG_LIKELIHOOD,) if name in variables}
     return variables, likelihood
+
+
+def _variable_attributes(result: Result, name: str) -> dict[str, str]:
+    """Unit and description under the names that the CF conventions give them."""
+    texts = {"units": result.units.get(name), "long_name": result.descriptions.get(name)}
+    return {key: text for key, text in texts.items() if text}
 
 
 def _resample(result: Result, num_draws: int | None) -> IntegerArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import numpy as np
 
@@ -42,6 +42,21 @@ def ask_about_values(archive: Archive, bounds: Bounds | None) -> Iterator[str]:
         yield (
             f"log_prob is never negative, and close to zero at many points (from {low:.2g} to {high:.2g}). Is it the "
             "density itself? Then return its logarithm."
+        )
+
+
+def ask_about_names(argument: str, given: Collection[str], known: Collection[str]) -> Iterator[str]:
+    """Whether units or descriptions were given to names that there are.
+
+    Examples
+    --------
+    >>> list(ask_about_names("units", {"mas": "kg"}, ["mass"]))
+    ["units= names 'mas', which is neither a parameter nor a derived quantity; there are mass. Is it misspelled?"]
+    """
+    for name in sorted(set(given) - set(known)):
+        yield (
+            f"{argument}= names {name!r}, which is neither a parameter nor a derived quantity; there are "
+            f"{', '.join(sorted(known))}. Is it misspelled?"
         )
 
 

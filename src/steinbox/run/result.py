@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from steinbox.common.arrays import Array, RNGLike
 from steinbox.common.checks import require_count
+from steinbox.common.labels import label
 from steinbox.common.tables import html_paragraphs
 from steinbox.densities.initial import Initial
 from steinbox.evaluation import Archive, Failure
@@ -84,6 +85,8 @@ class Result:
         Parameters that were held (``fixed=``).
     record : Record or None
         The particles after some of the iterations, if ``record=`` asked for them.
+    units, descriptions : mapping of str to str
+        Of parameters and derived quantities, as far as they were given.
     """
 
     particles: Array
@@ -112,6 +115,13 @@ class Result:
     coverage: Coverage | None = None
     constants: Mapping[str, Any] = field(default_factory=dict)
     record: Record | None = None
+    units: Mapping[str, str] = field(default_factory=dict)
+    descriptions: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The parameters' names with their units, as in ``mass [kg]``."""
+        return tuple(label(name, self.units) for name in self.names)
 
     @cached_property
     def derived(self) -> Mapping[str, Array]:
@@ -204,6 +214,8 @@ class Result:
             quantiles=self.quantile(QUANTILES).value,
             status=self.status,
             warnings=self.warnings,
+            units=self.units,
+            descriptions=self.descriptions,
         )
 
     @cached_property
@@ -237,7 +249,7 @@ class Result:
     def to_dataframe(self, *, pool: bool = False) -> Any:
         """The particles, or all of the weighted pool, as a table: a column per parameter, ``weight`` and ``log_prob``.
 
-        Needs ``pip install "steinbox[pandas]"``.
+        Units and descriptions are in its ``attrs``. Needs ``pip install "steinbox[pandas]"``.
         """
         return to_dataframe(self, pool=pool)
 
@@ -286,7 +298,8 @@ class Result:
         order and as one chain. By default there are as many as the pool is worth, so that errors and effective sample
         sizes of ArviZ are about right; if you ask for more, these are too good. The group ``pool`` has all points, with
         ``weight`` and ``log_prob``. Diagnostics of convergence (R-hat, autocorrelation) do not apply: this is no
-        Markov chain. A slash in a parameter's name becomes an underscore.
+        Markov chain. A slash in a parameter's name becomes an underscore. Units and descriptions are the attributes
+        ``units`` and ``long_name`` of the variables, as the CF conventions have it.
         """
         return to_arviz(self, num_draws)
 

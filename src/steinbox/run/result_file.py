@@ -23,7 +23,11 @@ from steinbox.samplers.base import Coverage
 if TYPE_CHECKING:
     from steinbox.run.result import Result
 
-_FORMAT = 7  # 6 had no units and no record; 5 had no log-densities of the pool, no constants and no derived quantities
+_FORMAT = 7
+_READABLE = (
+    6,
+    7,
+)  # 6 had no units and no record; 5 had no log-densities of the pool, no constants and no derived quantities
 _PLAIN = (
     "names",
     "num_evals",
@@ -37,6 +41,8 @@ _PLAIN = (
     "config",
     "version",
     "constants",
+    "units",
+    "descriptions",
 )  # what JSON can hold as it is
 _ARRAYS = ("particles", "weights", "log_prob", "pool", "pool_weights", "pool_log_prob")
 
@@ -80,7 +86,7 @@ def read_result(path: str | Path) -> dict[str, Any]:
             arrays = {name: file[name] for name in file.files}
         header = json.loads(str(arrays.pop("header", "{}")))
         number = _format_number(header.pop("format", None))
-        if number == _FORMAT:
+        if number in _READABLE:
             return _from_header_and_arrays(header, arrays)
     except FileNotFoundError:
         raise
@@ -92,18 +98,20 @@ def read_result(path: str | Path) -> dict[str, Any]:
 
 
 def _to_header_and_arrays(result: Result) -> tuple[dict[str, Any], dict[str, Array]]:
-    packed: dict[str, Array] = {}
+    of_mixture: dict[str, Array] = {}
+    of_record: dict[str, Array] = {}
     header = {name: getattr(result, name) for name in _PLAIN} | {
         "format": f"steinbox-result-{_FORMAT}",
         "bounds": None if result.bounds is None else result.bounds.to_json(),
         "failures": {kind: failure.to_json() for kind, failure in result.failures.items()},
         "status": result.status.name,
-        "mixture": pack(result.mixture, packed),
-        "record": pack(result.record, packed),
+        "mixture": pack(result.mixture, of_mixture),
+        "record": pack(result.record, of_record),
         "coverage": None if result.coverage is None else asdict(result.coverage),
     }
     arrays = {name: getattr(result, name) for name in _ARRAYS}
-    arrays |= {f"packed/{name}": values for name, values in packed.items()}
+    arrays |= {f"mixture/{name}": values for name, values in of_mixture.items()}
+    arrays |= {f"record/{name}": values for name, values in of_record.items()}
     arrays |= {f"archive/{name}": values for name, values in result.archive.to_arrays().items()}
     arrays |= {f"trace/{name}": values for name, values in result.trace.items()}
     return header, arrays
@@ -111,7 +119,6 @@ def _to_header_and_arrays(result: Result) -> tuple[dict[str, Any], dict[str, Arr
 
 def _from_header_and_arrays(header: dict[str, Any], arrays: dict[str, Array]) -> dict[str, Any]:
     trace, archive = _pop_prefix(arrays, "trace/"), Archive.from_arrays(_pop_prefix(arrays, "archive/"))
-    packed = _pop_prefix(arrays, "packed/")
     header |= {
         "names": tuple(header["names"]),
         "warnings": tuple(header["warnings"]),
@@ -119,8 +126,8 @@ def _from_header_and_arrays(header: dict[str, Any], arrays: dict[str, Array]) ->
         "failures": {kind: Failure.from_json(data) for kind, data in header["failures"].items()},
         "status": Status[header["status"]],
         "coverage": None if header["coverage"] is None else Coverage(**header["coverage"]),
-        "mixture": unpack(header["mixture"], packed),
-        "record": unpack(header["record"], packed),
+        "mixture": unpack(header["mixture"], _pop_prefix(arrays, "mixture/")),
+        "record": unpack(header.get("record"), _pop_prefix(arrays, "record/")),
     }
     return {"trace": trace, "archive": archive} | header | {name: arrays[name] for name in _ARRAYS}
 

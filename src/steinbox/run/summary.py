@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from steinbox.common.arrays import Array
+from steinbox.common.labels import label
 from steinbox.common.tables import html_paragraphs, html_table, text_table
 from steinbox.run.status import Status
 
@@ -32,6 +34,8 @@ class Summary:
         Why the run ended.
     warnings : tuple of str
         Reasons not to trust the numbers.
+    units, descriptions : mapping of str to str
+        Of the parameters that have them, by name.
     """
 
     names: tuple[str, ...]
@@ -41,6 +45,8 @@ class Summary:
     quantiles: Array
     status: Status
     warnings: tuple[str, ...]
+    units: Mapping[str, str] = field(default_factory=dict)
+    descriptions: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def effective_sample_size(self) -> Array:
@@ -59,13 +65,18 @@ class Summary:
         numbers = np.column_stack([self.mean, self.mcse, self.sd, self.quantiles.T])
         return [
             (name, f"{row[0]:.4g}", f"{row[1]:.2g}", *(f"{value:.4g}" for value in row[2:]), f"{size:.0f}")
-            for name, row, size in zip(self.names, numbers, self.effective_sample_size, strict=True)
+            for name, row, size in zip(self._labels, numbers, self.effective_sample_size, strict=True)
         ]
 
     @property
     def sentences(self) -> list[str]:
-        """The status and the warnings."""
-        return [str(self.status), *(f"Warning: {warning}" for warning in self.warnings)]
+        """What the parameters are, the status and the warnings."""
+        described = [f"{name}: {self.descriptions[name]}" for name in self.names if self.descriptions.get(name)]
+        return [*described, str(self.status), *(f"Warning: {warning}" for warning in self.warnings)]
+
+    @property
+    def _labels(self) -> tuple[str, ...]:
+        return tuple(label(name, self.units) for name in self.names)
 
     def __str__(self) -> str:
         return "\n".join([text_table(self.columns, self.rows), *self.sentences])
