@@ -103,7 +103,38 @@ def repaired() -> None:
     figure.savefig(IMAGES / "repaired.png", dpi=120)
 
 
+def flow() -> None:
+    """Particles on their way, as a film."""
+    moved = sb.sample(
+        TARGET.log_prob,
+        sb.Gaussian([0, 0], std=3),
+        vectorized=True,
+        method=sb.AnnealedGFSVGD(),
+        num_particles=100,
+        max_evals=10_000,
+        record=30,
+        seed=0,
+    )
+    sb.plotting.animate(moved, IMAGES / "flow.gif", log_prob=TARGET.log_prob)
+    sb.plotting.flow(moved, log_prob=TARGET.log_prob).figure.savefig(IMAGES / "flow.png", dpi=110)
+
+
+def corner() -> None:
+    """The corner plot and the run of a regression with unknown noise."""
+    x = np.linspace(0, 1, 30)
+    y = 1.0 + 2.0 * x + 0.3 * np.random.default_rng(0).standard_normal(30)
+
+    def log_prob(points: np.ndarray) -> np.ndarray:
+        offset, slope, log_noise = points.T[:, :, None]
+        return (-log_noise - 0.5 * ((y - offset - slope * x) / np.exp(log_noise)) ** 2).sum(axis=1)
+
+    names = ["offset", "slope", "log noise"]
+    result = sb.sample(log_prob, sb.Gaussian(np.zeros(3), std=3), vectorized=True, names=names, seed=0)
+    sb.plotting.corner(result, truth=[1.0, 2.0, np.log(0.3)]).savefig(IMAGES / "corner.png", dpi=100)
+    sb.plotting.run(result).savefig(IMAGES / "run.png", dpi=90)
+
+
 if __name__ == "__main__":
     IMAGES.mkdir(exist_ok=True)
-    for picture in (banana, trace, judged, repaired):
+    for picture in (banana, trace, judged, repaired, flow, corner):
         picture()

@@ -7,7 +7,7 @@ import pytest
 
 import steinbox as sb
 from steinbox.paper import datasets
-from steinbox.plotting import plot_particles
+from steinbox.plotting.canvas import new_figure
 
 
 def evaluate_in(executor):
@@ -20,7 +20,7 @@ class OnlyMap:
 
 PARTS = {"arviz": ("arviz", "arviz_base")}  # either is enough
 NEEDS = {
-    "matplotlib": (lambda: plot_particles(None), "plot"),
+    "matplotlib": (lambda: new_figure(None, 1, 1), "plot"),
     "arviz": (lambda: sb.Result.to_arviz(None), "arviz"),
     "loky": (lambda: evaluate_in(1), "parallel"),
     "cloudpickle": (lambda: evaluate_in(OnlyMap()), "parallel"),

@@ -63,6 +63,7 @@ NAMES = {
     "random-walk-with-independent-draws",
     "rotated-map-family",
     "rotated-triangular-map",
+    "run-record",
     "shell-family",
     "smc-state",
     "stein-state",

@@ -238,7 +238,7 @@ def test_a_density_that_rises_to_a_bound_of_zero(bound):
 
 
 def test_a_picture_stays_inside_the_bounds():
-    plotting = pytest.importorskip("steinbox.plotting.particles")
+    plotting = pytest.importorskip("steinbox.plotting")
 
     def rows(x):
         return 2 * np.log(x[:, 0]) - x[:, 0] - 0.5 * x[:, 1] ** 2
@@ -246,7 +246,7 @@ def test_a_picture_stays_inside_the_bounds():
     result = sb.sample(
         rows, sb.Gaussian([2, 0], std=2), bounds=[(0, None), None], vectorized=True, max_evals=1_000, seed=0
     )
-    assert plotting.plot_particles(result, log_prob=rows).axes
+    assert plotting.corner(result, log_prob=rows).axes
 
 
 def test_no_initial_is_uniform_between_finite_bounds():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import steinbox as sb
-from steinbox.plotting import plot_comparison
+from steinbox import plotting
 from steinbox.run.compare import _mode_shares
 
 TARGET = sb.targets.separated_modes(2)
@@ -69,7 +69,7 @@ def test_a_run_that_missed_a_mode(runs):
 def test_the_picture_shows_evidence_parameters_and_modes(runs, tmp_path):
     pytest.importorskip("matplotlib", reason="the [plot] extra is not installed")
     comparison = sb.compare([runs[0], of_one_mode(runs[1])])
-    figure = plot_comparison(comparison)
+    figure = plotting.compare(comparison)
     evidence, parameters, modes = figure.axes
     assert [text.get_text() for text in parameters.get_yticklabels()] == ["a", "b"]
     heights = [[bar.get_height() for bar in container] for container in modes.containers]
@@ -90,7 +90,7 @@ def test_the_picture_of_many_parameters_shows_those_that_differ(runs):
     many = dataclasses.replace(
         comparison, names=names, mean=mean, mean_error=mean, sd=np.ones((3, 20)), log_evidence=np.full(3, np.nan)
     )
-    parameters, _ = plot_comparison(many).axes
+    parameters, _ = plotting.compare(many).axes
     shown = [text.get_text() for text in parameters.get_yticklabels()]
     assert len(shown) == 12
     assert "x17" in shown

@@ -206,11 +206,13 @@ def test_status_is_a_sentence():
 
 
 def test_picture_of_hostile_names(result, tmp_path):
-    plotting = pytest.importorskip("steinbox.plotting.particles")
+    plotting = pytest.importorskip("steinbox.plotting")
     pytest.importorskip("matplotlib")
-    plotting.plot_particles(result).savefig(tmp_path / "two.png")
-    four = dataclasses.replace(result, particles=np.tile(result.particles, 2), names=("$", "a", "b", "c"))
-    plotting.plot_particles(four).savefig(tmp_path / "four.png")
+    plotting.corner(result).savefig(tmp_path / "two.png")
+    four = dataclasses.replace(
+        result, particles=np.tile(result.particles, 2), pool=np.tile(result.pool, 2), names=("$", "a", "b", "c")
+    )
+    plotting.corner(four).savefig(tmp_path / "four.png")
     assert (tmp_path / "two.png").stat().st_size > 5_000
     assert (tmp_path / "four.png").stat().st_size > 5_000
 

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 import steinbox as sb
-from steinbox.plotting import plot_particles
+from steinbox.plotting import corner
 
 UNITS = {"mass": "kg", "price": "$", "ratio": "1"}
 DESCRIPTIONS = {"mass": "of the star & its <planets>", "ratio": "mass over price"}
@@ -82,7 +82,7 @@ def test_arviz_and_netcdf_have_them_as_the_cf_conventions_say(result, tmp_path):
 
 def test_plots_and_comparisons_have_them(result):
     pytest.importorskip("matplotlib", reason="the [plot] extra is not installed")
-    labels = [axes.get_xlabel() for axes in plot_particles(result).axes]
+    labels = [axes.get_xlabel() for axes in corner(result).axes]
     assert [label for label in labels if label] == ["mass [kg]", r"price [\$]", "age"]
     other = sb.sample(MODEL, **{**SETTINGS, "seed": 1})
     assert sb.compare([result, other]).columns[3:6] == ("mass [kg]", "price [$]", "age")

@@ -40,9 +40,9 @@ def demo(
 
 def _draw_particles(result: sb.Result, target: sb.targets.Banana, path: Path) -> None:
     try:
-        from steinbox.plotting.particles import plot_particles
+        from steinbox.plotting import corner
 
-        plot_particles(result, log_prob=target.log_prob).savefig(path, dpi=150)
+        corner(result, log_prob=target.log_prob).savefig(path, dpi=150)
     except ImportError:
         out_console.print('No picture: matplotlib is not installed (pip install "steinbox[plot]").', markup=False)
         return

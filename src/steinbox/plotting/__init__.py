@@ -1,6 +1,9 @@
 """Pictures of particles and runs. They need matplotlib (``pip install "steinbox[plot]"``)."""
 
-from steinbox.plotting.comparison import plot_comparison
-from steinbox.plotting.particles import plot_particles
+from steinbox.plotting.comparison import compare
+from steinbox.plotting.distributions import marginals
+from steinbox.plotting.flows import animate, flow
+from steinbox.plotting.history import run
+from steinbox.plotting.pairs import corner
 
-__all__ = ["plot_comparison", "plot_particles"]
+__all__ = ["animate", "compare", "corner", "flow", "marginals", "run"]

@@ -20,7 +20,7 @@ _MAX_PARAMETERS = 12  # shown: those whose means differ most
 _NUM_SENTENCES = 3  # of the disagreements, above the picture
 
 
-def plot_comparison(comparison: Comparison) -> Figure:
+def compare(comparison: Comparison) -> Figure:
     """What :func:`steinbox.compare` found: evidences, means and standard deviations, shares of the modes.
 
     The means of a parameter are drawn from their average over the runs, in units of its standard deviation, so that
@@ -43,7 +43,7 @@ def plot_comparison(comparison: Comparison) -> Figure:
     >>> target = sb.targets.separated_modes(2)
     >>> settings = {"vectorized": True, "max_evals": 2_000, "num_particles": 100}
     >>> runs = [sb.sample(target.log_prob, sb.Gaussian([0, 0], std=5), seed=seed, **settings) for seed in range(2)]
-    >>> len(plot_comparison(sb.compare(runs)).axes)
+    >>> len(sb.plotting.compare(sb.compare(runs)).axes)
     3
     """
     shown = _choose_parameters(comparison)

@@ -118,7 +118,7 @@ def compare(results: Sequence[Result]) -> Comparison:
     >>> comparison.mode_shares.shape
     (3, 2)
 
-    ``sb.plotting.plot_comparison(comparison)`` is a picture of it.
+    ``sb.plotting.compare(comparison)`` is a picture of it.
     """
     if len(results) < 2 or len({result.names for result in results}) > 1:
         raise ValueError("expected at least two results of the same parameters; run sb.sample with another seed")

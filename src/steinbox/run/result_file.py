@@ -24,10 +24,7 @@ if TYPE_CHECKING:
     from steinbox.run.result import Result
 
 _FORMAT = 7
-_READABLE = (
-    6,
-    7,
-)  # 6 had no units and no record; 5 had no log-densities of the pool, no constants and no derived quantities
+_READABLE = (6, 7)  # 6 had no units and no record; 5 had no log-densities of the pool
 _PLAIN = (
     "names",
     "num_evals",

@@ -25,9 +25,7 @@ from steinbox.evaluation import Account, Archive
 from steinbox.run.loop import trace_columns
 from steinbox.run.record import Record
 
-_FORMAT = (
-    5  # 1 named classes by module and class; in 2 climbs were other classes; 3 had no derived quantities, 4 no record
-)
+_FORMAT = 5  # 1 named classes by module; in 2 climbs were other classes; 3 had no derived quantities, 4 no record
 _FIRST_LINE = re.compile(rb"steinbox checkpoint (\d{1,9})\n")
 
 
