@@ -1,5 +1,7 @@
 """The command line as a person uses it."""
 
+import importlib
+import json
 import subprocess
 import sys
 
@@ -9,6 +11,7 @@ from typer.testing import CliRunner
 
 import steinbox as sb
 from steinbox.cli.main import app
+from steinbox.cli.methods import Method
 
 MODEL = """
 import steinbox as sb
@@ -242,6 +245,41 @@ def test_diagnose_judges_a_saved_run(run, tmp_path):
     assert "there is no file" in missing.output
     (tmp_path / "other.npz").write_text("no")
     assert "is not a result that steinbox saved" in run("diagnose", tmp_path / "other.npz").output.replace("\n", " ")
+
+
+def test_saved_runs_are_summarized_drawn_and_compared(run, model, tmp_path):
+    paths = []
+    for seed in (0, 1):
+        assert run("sample", f"{model}:log_prob", "--max-evals", 400, "--seed", seed).exit_code == 0
+        paths.append((tmp_path / "run.npz").rename(tmp_path / f"run{seed}.npz"))
+    assert "left [red]" in run("summary", paths[0]).output
+    content = json.loads(run("summary", paths[0], "--json").output)
+    saved = sb.Result.load(paths[0])
+    assert content["parameters"]["right"]["mean"] == saved.mean[1]
+    assert content["status"] == saved.status.name
+    for kind in ("corner", "marginals", "run"):
+        assert run("plot", paths[0], "--kind", kind, "--out", tmp_path / f"{kind}.png").exit_code == 0
+        assert (tmp_path / f"{kind}.png").stat().st_size > 5_000
+    assert run("compare", *paths).exit_code == 0
+    alone = run("compare", paths[0])
+    assert alone.exit_code == 1
+    assert "expected two or more files" in alone.output
+
+
+def test_bench_measures_a_method(run, monkeypatch):
+    bench = importlib.import_module("steinbox.cli.bench")
+    monkeypatch.setattr(bench, "_TARGETS", {"banana": sb.targets.Banana})
+    arguments = ("bench", "--max-evals", 400, "--particles", 20, "--method", "smc")
+    assert "banana" in run(*arguments).output
+    (row,) = json.loads(run(*arguments, "--json").output)
+    assert row["num_evals"] <= 400
+    assert 0 < row["mmd"] < 1
+
+
+def test_every_method_has_a_name():
+    methods = {type(each.make()) for each in Method}
+    baselines = {getattr(sb.baselines, name) for name in sb.baselines.__all__}
+    assert methods >= baselines | {sb.SVGD, sb.GFSVGD, sb.AnnealedSVGD, sb.AnnealedGFSVGD}
 
 
 def test_demo_shows_a_table_and_writes_its_files(run, tmp_path):

@@ -7,9 +7,11 @@ from typing import Annotated
 import typer
 
 import steinbox as sb
+from steinbox.cli.bench import bench
 from steinbox.cli.console import out_console
 from steinbox.cli.demo import demo
 from steinbox.cli.diagnose import diagnose
+from steinbox.cli.look import compare, plot, summary
 from steinbox.cli.reproduce import reproduce
 from steinbox.cli.sample import sample
 
@@ -28,7 +30,7 @@ def _root(version: Annotated[bool, typer.Option("--version", help="Show the vers
         raise typer.Exit
 
 
-for _command in (sample, diagnose, reproduce, demo):
+for _command in (sample, summary, plot, compare, diagnose, demo, bench, reproduce):
     app.command()(_command)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,36 +10,9 @@ import typer
 import steinbox as sb
 from steinbox.cli.console import error_console, fail, report_written, show_result
 from steinbox.cli.files import load_archive, parse_initial, require_result_path
+from steinbox.cli.methods import Method
 from steinbox.cli.model import load_model
 from steinbox.run.problem import DEFAULT_EVALS
-
-
-class Method(StrEnum):
-    """The methods by their names on the command line."""
-
-    adaptive = "adaptive"
-    annealed_gf_svgd = "annealed-gf-svgd"
-    gf_svgd = "gf-svgd"
-    annealed_svgd = "annealed-svgd"
-    svgd = "svgd"
-    smc = "smc"
-    adaptive_metropolis = "adaptive-metropolis"
-    kamh = "kamh"
-    khmc = "khmc"
-
-
-_METHODS: dict[Method, Callable[[], sb.Method[Any]]] = {
-    Method.adaptive: sb.AdaptiveImportanceSampling,
-    Method.annealed_gf_svgd: sb.AnnealedGFSVGD,
-    Method.gf_svgd: sb.GFSVGD,
-    Method.annealed_svgd: sb.AnnealedSVGD,
-    Method.svgd: sb.SVGD,
-    Method.smc: sb.baselines.SMC,
-    Method.adaptive_metropolis: sb.baselines.AdaptiveMetropolis,
-    Method.kamh: sb.baselines.KAMH,
-    Method.khmc: sb.baselines.KHMC,
-}
-
 
 _EXIT_CODES = {sb.Status.INTERRUPTED: 130, sb.Status.TERMINATED: 143}  # 128 + SIGINT, 128 + SIGTERM, as shells say it
 
@@ -91,7 +62,7 @@ def sample(
         num_particles=particles,
         max_evals=max_evals,
         max_seconds=max_seconds,
-        method=_METHODS[method](),
+        method=method.make(),
         vectorized=vectorized,
         score=getattr(module, "score", None),
         names=names,

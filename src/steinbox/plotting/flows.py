@@ -169,10 +169,9 @@ def _draw_paths(axes: Axes, places: Array) -> None:
     """From hollow circles to arrows."""
     for path in places.transpose(1, 0, 2):
         axes.plot(*path.T, color=PARTICLES, lw=0.6, alpha=0.35)
-    axes.scatter(
-        places[0, :, 0], places[0, :, 1], s=10, facecolors="none", edgecolors=PARTICLES, alpha=0.4, linewidths=0.6
-    )
-    axes.scatter(places[-1, :, 0], places[-1, :, 1], s=12, color=PARTICLES, edgecolors="none", zorder=3)
+    first, last = places[0], places[-1]
+    axes.scatter(first[:, 0], first[:, 1], s=10, facecolors="none", edgecolors=PARTICLES, alpha=0.4, linewidths=0.6)
+    axes.scatter(last[:, 0], last[:, 1], s=12, color=PARTICLES, edgecolors="none", zorder=3)
     if len(places) > 1:
         axes.quiver(
             *places[-2].T,
