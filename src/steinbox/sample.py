@@ -27,6 +27,7 @@ from steinbox.run.questions import ask_about_names, ask_about_spread, ask_about_
 from steinbox.run.result import Result
 from steinbox.run.resume import checkpoint_hook, open_journal, restore_run, stored_seed
 from steinbox.run.signals import signals_as_interrupts
+from steinbox.run.status import Status
 from steinbox.run.warnings import collect_warnings
 from steinbox.samplers.adaptive import AdaptiveImportanceSampling
 from steinbox.samplers.base import Method, Sampler, State, WeightedSample
@@ -217,6 +218,8 @@ def sample(
             keep=None if journal is None else checkpoint_hook(journal, task, seed, evaluator, run_state, rng),
             show=partial(to_user_units, transform=task.transform),
         )
+        if outcome.status is Status.FINISHED and _is_cut_short(method, task, evaluator):
+            outcome = replace(outcome, status=Status.BUDGET_SPENT)
         if journal is not None:
             journal.write_last()
         is_judged = outcome.status.is_complete and evaluator.num_evals > num_evals_before and not noise
@@ -225,7 +228,11 @@ def sample(
     known = {*task.names, *task.constants, *evaluator.archive.derived}
     names_asked = (each for key, given in texts.items() for each in ask_about_names(key, given, known))
     questions = (change, *odd, *names_asked, *ask_about_values(evaluator.archive, task.bounds))
-    more = (*filter(None, questions), *ask_about_spread(outcome, task), *(journal.warnings if journal else ()))
+    more = (
+        *filter(None, questions),
+        *ask_about_spread(outcome, task, evaluator.archive),
+        *(journal.warnings if journal else ()),
+    )
     result = _result(outcome, evaluator, task, seed, more)
     return replace(result, units=texts["units"], descriptions=texts["descriptions"])
 
@@ -236,6 +243,13 @@ def _start(sampler: Sampler[State], task: Task, rng: np.random.Generator) -> Sta
     if task.archive is None:
         return state
     return sampler.warm_start(state, *free_values(task.archive, task.bounds))
+
+
+def _is_cut_short(method: Method[Any], task: Task, evaluator: Evaluator) -> bool:
+    """Whether it was the budget that ended a run: another round would not fit, and fewer were made than asked for."""
+    needed = method.evals_needed(task.problem.num_particles)
+    is_spent = evaluator.num_remaining < task.problem.num_particles
+    return is_spent and (needed is None or needed > task.problem.max_evals)
 
 
 def _find_change(evaluator: Evaluator) -> str:
