@@ -32,7 +32,9 @@ from steinbox.run.warnings import collect_warnings
 from steinbox.samplers.adaptive import AdaptiveImportanceSampling
 from steinbox.samplers.base import Method, Sampler, State, WeightedSample
 
-_ODD_QUANTITY = "The derived quantity {name!r} has not always the shape that it had first: where it has not, it is NaN."
+_ODD_QUANTITY = (
+    "The derived quantity {name!r} does not always have the shape it had at first: where it differs, it is NaN."
+)
 
 
 def sample(
