@@ -27,11 +27,14 @@ from steinbox.run.questions import ask_about_names, ask_about_spread, ask_about_
 from steinbox.run.result import Result
 from steinbox.run.resume import checkpoint_hook, open_journal, restore_run, stored_seed
 from steinbox.run.signals import signals_as_interrupts
+from steinbox.run.status import Status
 from steinbox.run.warnings import collect_warnings
 from steinbox.samplers.adaptive import AdaptiveImportanceSampling
 from steinbox.samplers.base import Method, Sampler, State, WeightedSample
 
-_ODD_QUANTITY = "The derived quantity {name!r} has not always the shape that it had first: where it has not, it is NaN."
+_ODD_QUANTITY = (
+    "The derived quantity {name!r} does not always have the shape it had at first: where it differs, it is NaN."
+)
 
 
 def sample(
@@ -223,6 +226,8 @@ def sample(
             keep=None if journal is None else checkpoint_hook(journal, task, seed, evaluator, run_state, rng),
             show=partial(to_user_units, transform=task.transform),
         )
+        if outcome.status is Status.FINISHED and _is_cut_short(method, task, evaluator):
+            outcome = replace(outcome, status=Status.BUDGET_SPENT)
         if journal is not None:
             journal.write_last()
         is_judged = outcome.status.is_complete and evaluator.num_evals > num_evals_before and not noise
@@ -231,7 +236,11 @@ def sample(
     known = {*task.names, *task.constants, *evaluator.archive.derived}
     names_asked = (each for key, given in texts.items() for each in ask_about_names(key, given, known))
     questions = (change, *odd, *names_asked, *ask_about_values(evaluator.archive, task.bounds))
-    more = (*filter(None, questions), *ask_about_spread(outcome, task), *(journal.warnings if journal else ()))
+    more = (
+        *filter(None, questions),
+        *ask_about_spread(outcome, task, evaluator.archive),
+        *(journal.warnings if journal else ()),
+    )
     result = _result(outcome, evaluator, task, seed, more)
     return replace(result, units=texts["units"], descriptions=texts["descriptions"])
 
@@ -242,6 +251,13 @@ def _start(sampler: Sampler[State], task: Task, rng: np.random.Generator) -> Sta
     if task.archive is None:
         return state
     return sampler.warm_start(state, *free_values(task.archive, task.bounds))
+
+
+def _is_cut_short(method: Method[Any], task: Task, evaluator: Evaluator) -> bool:
+    """Whether it was the budget that ended a run: another round would not fit, and fewer were made than asked for."""
+    needed = method.evals_needed(task.problem.num_particles)
+    is_spent = evaluator.num_remaining < task.problem.num_particles
+    return is_spent and (needed is None or needed > task.problem.max_evals)
 
 
 def _find_change(evaluator: Evaluator) -> str:

@@ -98,7 +98,7 @@ def test_another_shape_is_nan_and_warned_of():
         method=sb.GFSVGD(num_iterations=3),
     )
     np.testing.assert_array_equal(np.isnan(result.archive.derived["path"][:, 0]), result.archive.points[:, 0] <= 0)
-    assert any("The derived quantity 'path' has not always the shape" in warning for warning in result.warnings)
+    assert any("The derived quantity 'path' does not always have the shape" in warning for warning in result.warnings)
 
 
 @pytest.mark.parametrize("bad", [{"r0": "high"}, {"r0": [1, [2, 3]]}, {3: 1.0}, {"r0": 1j}], ids=str)

@@ -243,6 +243,16 @@ def test_truth_values_and_masked_numbers_are_no_log_density_all_at_once():
         evaluator(lambda x: x[:, 0] > 3, vectorized=True)(POINTS)
 
 
+@pytest.mark.parametrize(
+    "function", [lambda x: -float(x @ x), lambda x: float(x[0]), lambda x: 0.0 if x[0] > 0 else -1.0]
+)
+def test_a_function_of_one_point_that_is_called_vectorized_gets_a_hint(function):
+    with pytest.raises(
+        TargetError, match=r"all failed.*Is it a function of one point\? Then leave vectorized=True out"
+    ):
+        evaluator(function, vectorized=True)(POINTS)
+
+
 @pytest.mark.parametrize("function", [lambda x: -(x[:, 0] ** 2), lambda x: -(x**2).sum(axis=1), lambda x: -(x**2)])
 def test_a_function_of_rows_gets_a_hint(function):
     hint = r"all failed.*Does it take all points at once, one in each row\? Then say vectorized=True"

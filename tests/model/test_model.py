@@ -247,8 +247,8 @@ def test_nonsense_is_refused_in_words(settings, error, message):
 @pytest.mark.parametrize(
     ("settings", "error", "message"),
     [
-        ({"names": ["a"]}, ValueError, "those of its prior and its support: leave names, bounds out"),
-        ({"bounds": [(0, 1)]}, ValueError, "leave names, bounds out"),
+        ({"names": ["a"]}, ValueError, "those of its prior and its support: leave names= and bounds= out"),
+        ({"bounds": [(0, 1)]}, ValueError, "leave names= and bounds= out"),
         ({"fixed": {"mean": 1.0}}, ValueError, "holds all parameters"),
     ],
 )

@@ -102,7 +102,7 @@ def test_functions_among_the_settings_are_known_again(tmp_path):
     path = tmp_path / "run.ckpt"
     for callback in (interrupt_at(4), None):
         result = run(path, method=sb.AnnealedGFSVGD(bandwidth=lambda points: 1.0), callback=callback)
-    assert result.status is sb.Status.FINISHED
+    assert result.status.is_complete
 
 
 def test_a_function_that_fails_at_the_resumption_shows_how(tmp_path):
@@ -164,6 +164,10 @@ def test_without_a_seed_the_checkpoint_s_is_taken(tmp_path):
         ({"method": sb.GFSVGD()}, "method was 'AnnealedGFSVGD' and is 'GFSVGD'"),
         ({"method": sb.AnnealedGFSVGD(schedule=sb.Schedule(power=1))}, "settings: schedule: power was 2.0 and is 1"),
         ({"num_particles": 25}, "of another run: num_particles was 20 and is 25. Name"),
+        (
+            {"method": sb.GFSVGD()},
+            "of another run: method was '\\w+' and is 'GFSVGD'. Name another file, or delete it$",
+        ),
         ({"initial": sb.Gaussian([0.0, 0.0], std=1.0)}, "of another run: `initial` is another one"),
         ({"function": lambda x: log_prob(x) + 1}, "log_prob at x = .* was .* and is .* now"),
     ],
@@ -192,7 +196,7 @@ def test_two_runs_on_one_checkpoint(tmp_path):
             with pytest.raises(sb.CheckpointError, match="another run uses the checkpoint run.ckpt"):
                 run(path)
 
-    assert run(path, callback=second).status is sb.Status.FINISHED
+    assert run(path, callback=second).status.is_complete
     assert sorted(file.name for file in tmp_path.iterdir()) == ["run.ckpt", "run.ckpt.previous"]
 
 
@@ -207,7 +211,7 @@ def test_a_full_disk_is_a_warning_and_the_old_checkpoint_stays(tmp_path, monkeyp
     monkeypatch.setattr(os, "fsync", full)
     with pytest.warns(sb.CheckpointWarning, match="No space left on device"):
         result = run(path)
-    assert result.status is sb.Status.FINISHED
+    assert result.status.is_complete
     assert any("No space left" in warning for warning in result.warnings)
     assert path.read_bytes() == before
     monkeypatch.undo()

@@ -101,9 +101,9 @@ def test_evidence_that_is_not_estimated_is_no_disagreement(runs):
 
 
 def test_one_run_or_other_parameters_are_refused_in_words(runs):
-    with pytest.raises(ValueError, match="expected at least two results of the same parameters"):
+    with pytest.raises(ValueError, match=r"two results of the same parameters, got 1 of \(a, b\); run"):
         sb.compare(runs[:1])
-    with pytest.raises(ValueError, match="expected at least two results of the same parameters"):
+    with pytest.raises(ValueError, match=r"two results of the same parameters, got 2 of \(a, b\) and \(c, d\)"):
         sb.compare([runs[0], dataclasses.replace(runs[1], names=("c", "d"))])
 
 

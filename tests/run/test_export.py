@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import steinbox as sb
 
@@ -123,6 +124,15 @@ def test_derived_quantities_are_columns_of_the_table(with_derived):
         table = with_derived.to_dataframe(pool=pool)
         assert list(table.columns) == ["a", "b", "ratio", "weight", "log_prob"]
         np.testing.assert_allclose(table["ratio"], table["a"] / 2)
+
+
+def test_a_likelihood_that_is_one_number_is_not_taken_for_one_observation():
+    pytest.importorskip("arviz", reason="the [arviz] extra is not installed")
+    model = sb.Model(lambda p: -0.5 * p["a"] ** 2, prior={"a": stats.norm(0, 2)})
+    data = sb.sample(model, num_particles=50, max_evals=500, seed=0).to_arviz()
+    assert "log_likelihood" in data["posterior"]
+    groups = data.groups() if callable(data.groups) else data.groups
+    assert not any(group.strip("/") == "log_likelihood" for group in groups)
 
 
 def test_arviz_has_the_derived_quantities_and_the_likelihood_of_every_observation(with_derived):

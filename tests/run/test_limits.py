@@ -48,7 +48,7 @@ def test_time_that_a_sampler_spends_counts_too():
 
 
 def test_no_time_for_a_first_iteration_is_said_in_words():
-    with pytest.raises(sb.TimeSpentError, match="max_seconds=0.01 were over after .* before their batch was"):
+    with pytest.raises(sb.TimeSpentError, match="max_seconds=0.01 had passed after .* before the batch was"):
         run(slow, max_seconds=0.01)
 
 

@@ -42,6 +42,54 @@ def test_an_improper_density_is_asked_about(function):
     assert "x1 is more than" in words(result) or "x0 is more than" in words(result)
 
 
+STEIN_AND_MORE = {
+    "SVGD": sb.SVGD(),
+    "GF-SVGD": sb.GFSVGD(),
+    "annealed SVGD": sb.AnnealedSVGD(),
+    "annealed GF-SVGD": sb.AnnealedGFSVGD(),
+    "SMC": sb.baselines.SMC(),
+    "adaptive Metropolis": sb.baselines.AdaptiveMetropolis(),
+    "differential evolution": sb.baselines.DifferentialEvolution(),
+}
+
+
+@pytest.mark.parametrize("method", STEIN_AND_MORE.values(), ids=STEIN_AND_MORE)
+def test_an_improper_density_is_asked_about_whatever_moves(method):
+    result = run(lambda x: -0.5 * x[0] ** 2, score=lambda x: np.array([-x[0], 0.0]), method=method)
+    assert "x1" in words(result)
+    assert "Is the density proper" in words(result)
+
+
+@pytest.mark.parametrize("method", STEIN_AND_MORE.values(), ids=STEIN_AND_MORE)
+def test_a_start_that_is_narrower_than_the_density_is_not_asked_about(method):
+    settings = {"num_particles": 50, "max_evals": 2_000, "seed": 0}
+    start = sb.Gaussian([0.0, 0.0], std=0.4)
+    assert "proper" not in words(sb.sample(normal, start, score=lambda x: -x, method=method, **settings))
+
+
+def test_uneven_weights_are_said():
+    result = run(lambda x: -normal(x), method=sb.baselines.ImportanceSampling())
+    assert "The weights of the 2,000 particles are so uneven that they are worth" in words(result)
+    assert "uneven" not in words(run(method=sb.baselines.ImportanceSampling()))
+
+
+@pytest.mark.parametrize(
+    ("method", "max_evals", "status"),
+    [
+        (sb.GFSVGD(), 120, sb.Status.BUDGET_SPENT),
+        (sb.GFSVGD(num_iterations=50), 120, sb.Status.BUDGET_SPENT),
+        (sb.GFSVGD(num_iterations=2), 2_000, sb.Status.FINISHED),
+        (sb.GFSVGD(num_iterations=2), None, sb.Status.FINISHED),
+        (sb.GFSVGD(num_iterations=2), 150, sb.Status.FINISHED),
+        (sb.baselines.ImportanceSampling(), 120, sb.Status.BUDGET_SPENT),
+        (None, 120, sb.Status.BUDGET_SPENT),
+    ],
+    ids=["no plan", "longer plan", "shorter plan", "plan alone", "plan as the budget", "importance", "default"],
+)
+def test_a_budget_that_ended_the_run_is_said(method, max_evals, status):
+    assert run(method=method, max_evals=max_evals).status is status
+
+
 @pytest.mark.parametrize(
     ("function", "settings"),
     [

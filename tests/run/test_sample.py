@@ -105,7 +105,7 @@ def test_what_a_scipy_initial_gives_annealed_svgd_is_its_score():
 def test_methods_that_need_a_score_say_so(method):
     with pytest.raises(ValueError, match="needs the gradient of log_prob: give score="):
         quick(method=method)
-    assert quick(method=method, score=lambda x: -x).status is sb.Status.FINISHED
+    assert quick(method=method, score=lambda x: -x).status.is_complete
 
 
 @pytest.mark.parametrize(
@@ -389,7 +389,7 @@ def test_one_failure_in_fifty_is_survived_and_counted(method):
         return log_prob(x)
 
     result = sb.sample(faulty, START, num_particles=50, max_evals=3_000, method=method, score=lambda x: -x, seed=0)
-    assert result.status is sb.Status.FINISHED
+    assert result.status.is_complete
     assert 20 < result.num_failures < 120
     assert set(result.failures) == {"exception", "infinite"}
     assert np.isfinite(result.particles).all()
@@ -439,7 +439,7 @@ def test_an_initial_distribution_with_walls_does_not_wall_in_the_particles(margi
     result = sb.sample(
         log_prob, [marginal, marginal], method=method, score=lambda x: -x, num_particles=50, max_evals=4_000, seed=0
     )
-    assert result.status is sb.Status.FINISHED
+    assert result.status.is_complete
     assert np.abs(result.mean).max() < 0.1
     np.testing.assert_allclose(np.diag(result.cov), 1, atol=0.2)
 

@@ -17,4 +17,9 @@ def log_likelihood(p):
     return stats.poisson.logpmf(COUNTS, expected).sum(), {"half_life": np.log(2) / p["rate"]}
 
 
-posterior = sb.Model(log_likelihood, prior={"start": stats.gamma(4, scale=15), "rate": stats.expon()})
+posterior = sb.Model(
+    log_likelihood,
+    prior={"start": stats.gamma(4, scale=15), "rate": stats.expon()},
+    units={"rate": "1/s", "half_life": "s"},
+)
+descriptions = {"start": "counts at time zero"}

@@ -77,8 +77,10 @@ def test_a_model_file_on_the_command_line(tmp_path):
     assert "Ended by a signal" in output
     assert sb.Result.load(tmp_path / "decay.npz").status is sb.Status.TERMINATED
     output = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
-    assert "start" in output
+    assert "rate [1/s]" in output
+    assert "start: counts at time zero" in output
     resumed = sb.Result.load(tmp_path / "decay.npz")
+    assert resumed.units == {"rate": "1/s", "half_life": "s"}
     whole = sb.sample(load("decay").posterior, fixed={"background": 1.0}, num_particles=50, max_evals=2_000, seed=0)
     np.testing.assert_array_equal(resumed.particles, whole.particles)
     np.testing.assert_allclose(resumed.derived["half_life"], np.log(2) / resumed.particles[:, 1])
@@ -86,3 +88,45 @@ def test_a_model_file_on_the_command_line(tmp_path):
         [*steinbox, "diagnose", "decay.npz"], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert judged.returncode == 0, judged.stderr
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler, cc")
+def test_a_likelihood_in_c(tmp_path):
+    for name in ("decay.c", "decay_in_c.py"):
+        shutil.copy(HERE / name, tmp_path)
+    subprocess.run(["cc", "-o", "decay", "decay.c", "-lm"], cwd=tmp_path, check=True)
+    done = subprocess.run(
+        [sys.executable, "decay_in_c.py"], cwd=tmp_path, capture_output=True, text=True, timeout=MAX_SECONDS
+    )
+    assert done.returncode == 0, done.stderr
+    assert "rate [1/s]" in done.stdout
+    result = sb.Result.load(tmp_path / "decay.npz")
+    failure = result.failures["exception"]
+    assert "expected exit code 0, got 1" in failure.message
+    assert "no convergence for rate = 3" in failure.message, "the first failed point has a rate between 3 and 4"
+    assert result.num_failures < 0.2 * result.num_evals
+    exact = exact_decay()
+    np.testing.assert_allclose(result.mean, exact[0], atol=5 * result.mean_error.max())
+    np.testing.assert_allclose(np.sqrt(np.diag(result.cov)), exact[1], rtol=0.15)
+
+
+def exact_decay():
+    """Mean and standard deviation of the posterior of decay.c, by a sum over a grid."""
+    times, counts = np.array([0.0, 1.0, 2.0, 4.0]), np.array([52, 30, 21, 6])
+    start, rate = np.meshgrid(np.linspace(20, 100, 401), np.linspace(0.01, 1.5, 401), indexing="ij")
+    expected = start[..., None] * np.exp(-rate[..., None] * times)
+    log_prob = (counts * np.log(expected) - expected).sum(axis=-1) + 3 * np.log(start) - start / 15 - rate
+    weights = np.exp(log_prob - log_prob.max())
+    points, weights = np.column_stack([start.ravel(), rate.ravel()]), weights.ravel() / weights.sum()
+    mean = weights @ points
+    return mean, np.sqrt(weights @ (points - mean) ** 2)
+
+
+def test_leave_one_out_by_arviz(tmp_path):
+    pytest.importorskip("arviz", reason="the [arviz] extra is not installed")
+    pytest.importorskip("matplotlib", reason="the [plot] extra is not installed")
+    done = subprocess.run(
+        [sys.executable, HERE / "leave_one_out.py"], cwd=tmp_path, capture_output=True, text=True, timeout=MAX_SECONDS
+    )
+    assert done.returncode == 0, done.stderr
+    assert "summary, loo and plot_pair are right" in done.stdout

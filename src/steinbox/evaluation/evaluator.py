@@ -15,7 +15,7 @@ from steinbox.common.serialization import serializable
 from steinbox.evaluation.archive import Archive
 from steinbox.evaluation.calls import Block, Calls, Values
 from steinbox.evaluation.derived import Quantities, stack
-from steinbox.evaluation.faults import Failure, Fault, FaultKind, add_fault, hint_for_rows
+from steinbox.evaluation.faults import Failure, Fault, FaultKind, add_fault, hint_for_shape
 from steinbox.evaluation.types import Evaluation
 from steinbox.evaluation.workers import Dispatcher, InProcess, Workers
 from steinbox.maps.bijection import Bijection, Identity
@@ -212,7 +212,7 @@ class Evaluator:
         first = batch.failed[:_MAX_INITIAL_FAILURES]
         fault = batch.faults[0]
         if self.num_evals == 0 and first.all() and fault is not None:
-            hint = "" if self._vectorized else hint_for_rows(fault)
+            hint = hint_for_shape(fault, is_vectorized=self._vectorized)
             where = f"{_failure(batch.block.points[0], fault)}{hint}"
             raise _target_error(f"the first {len(first)} evaluations all failed, the first of them {where}", fault)
 
@@ -221,7 +221,7 @@ class Evaluator:
         if self.is_late and not batch.done.all():
             num_done = self.num_evals + int(batch.done.sum())
             raise TimeSpentError(
-                f"max_seconds={self.max_seconds:g} were over after {num_done:,} evaluations, before their batch was "
+                f"max_seconds={self.max_seconds:g} had passed after {num_done:,} evaluations, before the batch was "
                 "complete"
             )
 

@@ -48,11 +48,23 @@ def fault_of_exception(error: BaseException) -> Fault:
     return Fault(FaultKind.EXCEPTION, message, text.rstrip()[-_MAX_TRACEBACK:])
 
 
-def hint_for_rows(fault: Fault) -> str:
-    """A question, if the function may have expected all points at once, one in each row."""
-    signs = ("too many indices for array", "axis 1 is out of bounds", "returned shape")
-    is_sign = any(sign in fault.message for sign in signs)
-    return ". Does it take all points at once, one in each row? Then say vectorized=True" if is_sign else ""
+_SIGNS_OF_ROWS = ("too many indices for array", "axis 1 is out of bounds", "returned shape")
+_SIGNS_OF_ONE_POINT = (
+    "mismatch in its core dimension",  # x @ x
+    "only 0-dimensional arrays can be converted",  # float(x[0]), math.exp(x[0])
+    "only length-1 arrays can be converted",
+    "truth value of an array",  # if x[0] > 0
+)
+
+
+def hint_for_shape(fault: Fault, *, is_vectorized: bool) -> str:
+    """A question, if the function may have expected all points at once, one in each row, or a single one."""
+    signs = _SIGNS_OF_ONE_POINT if is_vectorized else _SIGNS_OF_ROWS
+    if not any(sign in fault.message for sign in signs):
+        return ""
+    if is_vectorized:
+        return ". Is it a function of one point? Then leave vectorized=True out"
+    return ". Does it take all points at once, one in each row? Then say vectorized=True"
 
 
 @serializable("evaluation-failure")

@@ -76,7 +76,9 @@ def _from_model(
     constants: dict[str, Any],
 ) -> Target:
     if names is not None or bounds is not None:
-        raise ValueError("names and bounds of a Model are those of its prior and its support: leave names, bounds out")
+        raise ValueError(
+            "names and bounds of a Model are those of its prior and its support: leave names= and bounds= out"
+        )
     prior: Prior = model.prior.without(constants)
     arguments = _arguments(model.prior.names, constants, model.by_name)
     start = prior if initial is None else _free_initial(_as_start(initial), arguments)

@@ -121,7 +121,11 @@ def compare(results: Sequence[Result]) -> Comparison:
     ``sb.plotting.compare(comparison)`` is a picture of it.
     """
     if len(results) < 2 or len({result.names for result in results}) > 1:
-        raise ValueError("expected at least two results of the same parameters; run sb.sample with another seed")
+        found = " and ".join(sorted({f"({', '.join(result.names)})" for result in results})) or "nothing"
+        raise ValueError(
+            f"expected at least two results of the same parameters, got {len(results)} of {found}; run sb.sample with "
+            "another seed"
+        )
     chosen = [_choose_particles(result) for result in results]
     particles = _standardize([result.particles[rows] for result, rows in zip(results, chosen, strict=True)], results)
     log_prob = np.concatenate([result.log_prob[rows] for result, rows in zip(results, chosen, strict=True)])

@@ -109,14 +109,18 @@ def _groups(result: Result, num_draws: int | None) -> dict[str, Any]:
 
 
 def _derived(result: Result, rows: IntegerArray) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Variables of the derived quantities at these rows of the pool, the log-likelihood apart."""
+    """Variables of the derived quantities at these rows of the pool, and apart the likelihood of every observation.
+
+    A log-likelihood that is one number stays with the others: ArviZ would take it for that of a single observation.
+    """
     variables: dict[str, Any] = {}
     for name, values in result.pool_derived.items():
         safe = name.replace("/", "_")
         axes = tuple(f"{safe}_dim_{k}" for k in range(values.ndim - 1))
         variables[safe] = (("chain", "draw", *axes), values[None, rows], _variable_attributes(result, name))
-    likelihood = {name: variables.pop(name) for name in (_LOG_LIKELIHOOD,) if name in variables}
-    return variables, likelihood
+    total = variables.get(_LOG_LIKELIHOOD)
+    has_observations = total is not None and len(total[0]) > len(("chain", "draw"))
+    return variables, {_LOG_LIKELIHOOD: variables.pop(_LOG_LIKELIHOOD)} if has_observations else {}
 
 
 def _variable_attributes(result: Result, name: str) -> dict[str, str]:

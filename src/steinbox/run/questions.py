@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 
 import numpy as np
 
+from steinbox.common.arrays import Array
 from steinbox.evaluation import Archive
 from steinbox.maps.bounds import Bounds, Free
 from steinbox.run.loop import Outcome
@@ -16,6 +17,11 @@ MIN_VALUES = 50  # evaluations inside the support: of fewer nothing is said
 NEAR_ZERO = 1e-3  # of the largest value: what the tails of a density are below
 MIN_SHARE_NEAR_ZERO = 0.1  # of the values: a density has as many in its tails, wherever the start is
 MAX_REACH = 100.0  # standard deviations of the start: a target farther away or wider is unusual
+NUM_PARTS = 5  # of a run: its last part is compared with its middle one
+MAX_GROWTH = 1.4  # from the middle to the last part: chains on proper targets, even badly started, stay below
+MAX_WIDTH = 5.0  # of the start: particles that are annealed from a narrower one spread to the end, and rightly
+
+_IS_IT_PROPER = "Is the density proper, or does it fall off too slowly for its integral to be finite?"
 
 
 def ask_about_values(archive: Archive, bounds: Bounds | None) -> Iterator[str]:
@@ -60,15 +66,37 @@ def ask_about_names(argument: str, given: Collection[str], known: Collection[str
         )
 
 
-def ask_about_spread(outcome: Outcome, task: Task) -> Iterator[str]:
-    """Whether the density is improper, if most particles of a run that did not converge are far beyond its start."""
+def ask_about_spread(outcome: Outcome, task: Task, archive: Archive) -> Iterator[str]:
+    """Whether the density is improper, if the particles of a run that did not converge went far, and on and on."""
+    if outcome.status is Status.CONVERGED:
+        return
     start = task.transform.forward(task.problem.particles)
     scale = np.maximum(start.std(axis=0), np.finfo(np.float64).tiny)
     reach = np.median(np.abs(outcome.sample.particles - start.mean(axis=0)) / scale, axis=0)
     farthest = int(np.argmax(reach))
-    if outcome.status is not Status.CONVERGED and reach[farthest] > MAX_REACH:
+    if reach[farthest] > MAX_REACH:
         yield (
             f"Most particles' {task.names[farthest]} is more than {reach[farthest]:.3g} standard deviations of the "
-            "start away from it. Is the density proper, or does it fall off too slowly for its integral to be finite? "
-            "Give bounds, or a prior."
+            f"start away from it. {_IS_IT_PROPER} Give bounds, or a prior."
         )
+    elif outcome.sample.pool is None and len(archive) >= NUM_PARTS * MIN_VALUES:
+        yield from _ask_about_growth(archive, task)
+
+
+def _ask_about_growth(archive: Archive, task: Task) -> Iterator[str]:
+    """Whether the density is improper, if moving particles are far wider than their start, and spread all the time."""
+    parts = np.array_split(archive.points, NUM_PARTS)
+    first, middle, last = (_width(x) for x in (archive.points[: task.problem.num_particles], parts[2], parts[-1]))
+    grows = (last > MAX_GROWTH * middle) & (last > MAX_WIDTH * first)
+    for k in np.flatnonzero(grows)[:1]:
+        yield (
+            f"The points' {task.names[k]} was still spreading at the end: it is {last[k] / first[k]:.2g} times as wide "
+            f"as the start, and {last[k] / middle[k]:.2g} times as wide as in the middle of the run. {_IS_IT_PROPER} "
+            "Allow more evaluations, or give bounds or a prior."
+        )
+
+
+def _width(points: Array) -> Array:
+    """The range of the middle 80% of every parameter."""
+    low, high = np.quantile(points, [0.1, 0.9], axis=0)
+    return np.asarray(np.maximum(high - low, np.finfo(np.float64).tiny))

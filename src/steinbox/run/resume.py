@@ -37,7 +37,9 @@ def open_journal(checkpoint: object) -> Journal:
 def stored_seed(asked: int | None, stored: Snapshot) -> int:
     """The checkpoint's seed; an error if another one was asked for."""
     if asked not in (None, stored.seed):
-        raise CheckpointError(f"the checkpoint is of another run: seed was {stored.seed} and is {asked}")
+        raise CheckpointError(
+            f"the checkpoint is of another run: seed was {stored.seed} and is {asked}. Name another file, or delete it"
+        )
     return stored.seed
 
 
@@ -138,8 +140,11 @@ def differences(stored: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
 
 
 def _differences(stored: Mapping[str, Any], asked: Mapping[str, Any]) -> Iterator[str]:
+    is_other_method = stored.get("method") != asked.get("method")
     for key in {**stored, **asked}:
         before, now = stored.get(key), asked.get(key)
+        if key == "settings" and is_other_method:
+            continue  # that of another method are others
         if before != now and key in _DIGESTS:
             if stored.get("num_particles") == asked.get("num_particles"):
                 yield _DIGESTS[key]

@@ -8,7 +8,7 @@ from enum import Enum
 class Status(Enum):
     """Why a run ended; ``str(status)`` is the sentence."""
 
-    FINISHED = "The run came to its end: all that the budget and the settings allow was done."
+    FINISHED = "The run came to its end: all that the method and its settings ask for was done."
     CONVERGED = "The method has converged: more evaluations would hardly change the particles."
     BUDGET_SPENT = "The budget of evaluations was spent."
     TIME_SPENT = "The time was up (max_seconds); the particles are those of the last complete iteration."

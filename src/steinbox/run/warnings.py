@@ -7,10 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from steinbox.common.arrays import Array
+from steinbox.numerics.weights import effective_sample_size
 from steinbox.run.loop import Outcome
 from steinbox.run.status import Status
 
 MIN_SHARE_INSIDE = 0.9  # of the particles: with fewer inside the support, the others are missed
+MIN_WORTH = 0.05  # independent draws per weighted particle: below, a few of them are the answer
 MAX_RISE = 0.2  # of the log-densities' standard deviation: what the last fifth of a run may add to their mean
 
 _ENDED_BY_FAILURES = (Status.TOO_MANY_FAILURES, Status.TARGET_FAILED, Status.SUPPORT_LOST)
@@ -25,9 +27,16 @@ def collect_warnings(outcome: Outcome) -> Iterator[str]:
         yield "Failures ended the run before its budget was used: the particles may not have arrived yet."
     yield from sample.warnings
     num_particles, dimension = sample.particles.shape
-    num_inside = int((sample.weights > 0).sum())
+    inside = np.isfinite(sample.log_prob)
+    num_inside = int(inside.sum())
     if num_inside < MIN_SHARE_INSIDE * num_particles:
         yield f"Only {num_inside} of {num_particles} particles are inside the support of the target."
+    size = effective_sample_size(sample.weights)
+    if sample.pool is None and size < MIN_WORTH * num_inside:
+        yield (
+            f"The weights of the {num_inside:,} particles are so uneven that they are worth {size:.2g} independent "
+            "draws. Start closer to the target, or take another method."
+        )
     if num_particles <= dimension:
         yield f"{num_particles} particles for {dimension} parameters are too few to tell directions apart; take more."
     means = np.array([info["mean_log_prob"] for info in outcome.trace], dtype=np.float64)
