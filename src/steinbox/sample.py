@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import secrets
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -233,6 +232,8 @@ def _find_change(evaluator: Evaluator) -> str:
 
 
 def _result(outcome: Outcome, evaluator: Evaluator, task: Task, seed: int, more_warnings: tuple[str, ...]) -> Result:
+    from importlib.metadata import version  # slow to import
+
     sample = outcome.sample
     pool = sample.pool or WeightedSample(sample.particles, sample.weights, sample.log_prob)
     return Result(
@@ -259,7 +260,7 @@ def _result(outcome: Outcome, evaluator: Evaluator, task: Task, seed: int, more_
         trace=trace_columns(outcome.trace),
         seed=seed,
         config=task.config,
-        version=importlib.metadata.version("steinbox"),
+        version=version("steinbox"),
         constants=task.constants,
     )
 

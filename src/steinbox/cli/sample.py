@@ -36,10 +36,10 @@ _METHODS: dict[Method, Callable[[], sb.Method[Any]]] = {
     Method.gf_svgd: sb.GFSVGD,
     Method.annealed_svgd: sb.AnnealedSVGD,
     Method.svgd: sb.SVGD,
-    Method.smc: sb.baselines.SMC,
-    Method.adaptive_metropolis: sb.baselines.AdaptiveMetropolis,
-    Method.kamh: sb.baselines.KAMH,
-    Method.khmc: sb.baselines.KHMC,
+    Method.smc: lambda: sb.baselines.SMC(),
+    Method.adaptive_metropolis: lambda: sb.baselines.AdaptiveMetropolis(),
+    Method.kamh: lambda: sb.baselines.KAMH(),
+    Method.khmc: lambda: sb.baselines.KHMC(),
 }
 
 
