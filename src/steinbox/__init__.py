@@ -1,5 +1,6 @@
 """steinbox: particles from a distribution known only through the values of its log-density."""
 
+import logging
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,8 @@ from steinbox.samplers.base import Coverage, Method, Problem, Sample, Sampler, S
 from steinbox.samplers.stein import GFSVGD, SVGD, AnnealedGFSVGD, AnnealedSVGD
 
 __version__ = "0.1.0"
+
+logging.getLogger("steinbox").addHandler(logging.NullHandler())
 
 __all__ = [
     "GFSVGD",

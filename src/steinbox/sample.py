@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
@@ -17,9 +16,11 @@ from steinbox.common.noise import Noise
 from steinbox.evaluation import Archive, Calls, Evaluator, as_workers
 from steinbox.model import Model, as_target
 from steinbox.run.checkpoint import Checkpoint
+from steinbox.run.failures import Failures
+from steinbox.run.log import log_end, log_start
 from steinbox.run.loop import Callback, Outcome, RunState, run, trace_columns
 from steinbox.run.problem import Task, free_values, to_user_units, understand
-from steinbox.run.progress import progress_bar
+from steinbox.run.progress import progress_bar, wants_progress
 from steinbox.run.questions import ask_about_spread, ask_about_values
 from steinbox.run.result import Result
 from steinbox.run.resume import checkpoint_hook, open_journal, restore_run, stored_seed
@@ -124,7 +125,7 @@ def sample(
     callback : callable
         Called with an :class:`steinbox.run.loop.Iteration` after every iteration; return True to stop.
     progress : bool
-        Whether to show a progress bar. If not given: when the output is a terminal.
+        Whether to show a progress bar. If not given: when the output is a terminal or a notebook.
     seed : int
         Fixes all randomness. If not given, one is drawn and kept in the result, so that any run can be repeated.
 
@@ -194,7 +195,8 @@ def sample(
             run_state = restore_run(stored, task, sampler, evaluator, rng, is_noisy=is_noisy)
         num_evals_before = evaluator.num_evals
         callbacks = () if callback is None else (callback,)
-        if sys.stderr.isatty() if progress is None else progress:
+        log_start(task, seed, num_evals_before)
+        if wants_progress(progress):
             callbacks = (stack.enter_context(progress_bar()), *callbacks)
         outcome = run(
             sampler,
@@ -212,7 +214,9 @@ def sample(
         change = _find_change(evaluator) if is_judged else ""
     odd = (_ODD_QUANTITY.format(name=name) for name in sorted(evaluator.odd_quantities))
     questions = (change, *odd, *ask_about_values(evaluator.archive, task.bounds), *ask_about_spread(outcome, task))
-    return _result(outcome, evaluator, task, seed, (*filter(None, questions), *(journal.warnings if journal else ())))
+    warnings = (*collect_warnings(outcome), *filter(None, questions), *(journal.warnings if journal else ()))
+    log_end(task, outcome, evaluator, warnings)
+    return _result(outcome, evaluator, task, seed, warnings)
 
 
 def _start(sampler: Sampler[State], task: Task, rng: np.random.Generator) -> State:
@@ -231,7 +235,7 @@ def _find_change(evaluator: Evaluator) -> str:
         return ""
 
 
-def _result(outcome: Outcome, evaluator: Evaluator, task: Task, seed: int, more_warnings: tuple[str, ...]) -> Result:
+def _result(outcome: Outcome, evaluator: Evaluator, task: Task, seed: int, warnings: tuple[str, ...]) -> Result:
     from importlib.metadata import version  # slow to import
 
     sample = outcome.sample
@@ -244,9 +248,9 @@ def _result(outcome: Outcome, evaluator: Evaluator, task: Task, seed: int, more_
         bounds=task.bounds,
         num_evals=evaluator.num_evals,
         num_failures=evaluator.num_failures,
-        failures=evaluator.failures,
+        failures=Failures(evaluator.failures),
         status=outcome.status,
-        warnings=(*collect_warnings(outcome), *more_warnings),
+        warnings=warnings,
         archive=evaluator.archive,
         pool=pool.points,
         pool_weights=pool.weights,

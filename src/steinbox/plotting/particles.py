@@ -32,10 +32,10 @@ def plot_particles(result: Result, *, log_prob: Callable[[Array], Any] | None = 
     Returns
     -------
     matplotlib.figure.Figure
-        Save it with ``figure.savefig(path)``.
+        A notebook shows it; ``figure.savefig(path)`` saves it.
     """
     try:
-        from matplotlib.figure import Figure
+        from steinbox.plotting.figure import Figure
     except ImportError:
         raise ImportError('pictures need matplotlib: pip install "steinbox[plot]"') from None
     if result.particles.shape[1] == 2:
