@@ -12,10 +12,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from bilby.core import prior as priors_of_bilby
-from bilby.core.sampler.base_sampler import Sampler
-from bilby.core.utils import logger
-from bilby.core.utils.random import Generator
 
 from steinbox.common.arrays import Array
 from steinbox.densities.initial import ScipyMultivariate
@@ -25,6 +21,14 @@ from steinbox.run.checkpoint import Checkpoint
 from steinbox.run.result import Result
 from steinbox.run.status import Status
 from steinbox.sample import sample
+
+try:
+    from bilby.core import prior as priors_of_bilby
+    from bilby.core.sampler.base_sampler import Sampler
+    from bilby.core.utils import logger
+    from bilby.core.utils.random import Generator
+except ImportError as error:
+    raise ImportError(f'{error}: pip install "steinbox[bilby]"') from None
 
 _IMPOSSIBLE = -1e300  # bilby's likelihoods return the lowest number there is where others return -inf
 _DISCRETE = ("Categorical", "DiscreteValues", "WeightedCategorical", "WeightedDiscreteValues")

@@ -17,9 +17,9 @@ class Failures(dict[str, Failure]):
 
     Examples
     --------
-    >>> print(Failures(exception=Failure(3, (0.5, 2.0), "ValueError: mesh is tangled")))
+    >>> print(Failures(exception=Failure(3, (0.5, 2.5), "ValueError: mesh is tangled")))
     kind       count  the first at                      message
-    exception      3      0.5, 2.0  ValueError: mesh is tangled
+    exception      3      0.5, 2.5  ValueError: mesh is tangled
     """
 
     @property
