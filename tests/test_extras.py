@@ -1,5 +1,6 @@
 """What is not installed is named, with the extra that brings it."""
 
+import importlib
 import sys
 
 import numpy as np
@@ -14,16 +15,29 @@ def evaluate_in(executor):
     return sb.sample(lambda x: -float(x @ x), sb.Gaussian([0.0], std=1.0), executor=executor, max_evals=400)
 
 
+def import_anew(name):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delitem(sys.modules, name, raising=False)
+        importlib.import_module(name)
+
+
+def plot_anew():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delitem(sys.modules, "steinbox.plotting.figure", raising=False)
+        new_figure(None, 1, 1)
+
+
 class OnlyMap:
     map = map
 
 
 PARTS = {"arviz": ("arviz", "arviz_base")}  # either is enough
 NEEDS = {
-    "matplotlib": (lambda: new_figure(None, 1, 1), "plot"),
+    "matplotlib": (plot_anew, "plot"),
     "arviz": (lambda: sb.Result.to_arviz(None), "arviz"),
     "loky": (lambda: evaluate_in(1), "parallel"),
     "cloudpickle": (lambda: evaluate_in(OnlyMap()), "parallel"),
+    "bilby": (lambda: import_anew("steinbox.adapters.bilby"), "bilby"),
     "pooch": (lambda: datasets._fetch("http://localhost", None, "glass", "give a path"), "data"),
 }
 

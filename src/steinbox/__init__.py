@@ -1,9 +1,10 @@
 """steinbox: particles from a distribution known only through the values of its log-density."""
 
+import logging
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
 
-from steinbox import baselines, surrogates, targets
+from steinbox import surrogates
 from steinbox.common.noise import Noise
 from steinbox.common.serialization import serializable
 from steinbox.densities.fitting import CurvedMixtures
@@ -29,6 +30,8 @@ from steinbox.samplers.base import Coverage, Method, Problem, Sample, Sampler, S
 from steinbox.samplers.stein import GFSVGD, SVGD, AnnealedGFSVGD, AnnealedSVGD
 
 __version__ = "0.1.0"
+
+logging.getLogger("steinbox").addHandler(logging.NullHandler())
 
 __all__ = [
     "GFSVGD",
@@ -62,6 +65,7 @@ __all__ = [
     "TimeSpentError",
     "WeightedSample",
     "WorkersLostError",
+    "adapters",
     "adaptive",
     "bandwidth",
     "baselines",
@@ -74,6 +78,8 @@ __all__ = [
     "ksd",
     "mmd",
     "optimizers",
+    "paper",
+    "plotting",
     "sample",
     "select",
     "serializable",
@@ -83,11 +89,18 @@ __all__ = [
     "thin",
 ]
 
-_LOADED_WHEN_USED = ("adapters", "paper", "plotting")
+_LOADED_WHEN_USED = ("adapters", "baselines", "paper", "plotting", "targets")
+
+if TYPE_CHECKING:
+    from steinbox import adapters, baselines, paper, plotting, targets
+else:
+
+    def __getattr__(name):
+        """Import a module when it is first used: ``import steinbox`` stays light."""
+        if name in _LOADED_WHEN_USED:
+            return import_module(f"steinbox.{name}")
+        raise AttributeError(f"module 'steinbox' has no attribute {name!r}")
 
 
-def __getattr__(name: str) -> Any:
-    """Import a leaf when it is first used: ``import steinbox`` stays light."""
-    if name in _LOADED_WHEN_USED:
-        return import_module(f"steinbox.{name}")
-    raise AttributeError(f"module 'steinbox' has no attribute {name!r}")
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LOADED_WHEN_USED})

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import secrets
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
@@ -20,9 +18,11 @@ from steinbox.common.noise import Noise
 from steinbox.evaluation import Archive, Calls, Evaluator, as_workers
 from steinbox.model import Model, as_target
 from steinbox.run.checkpoint import Checkpoint
+from steinbox.run.failures import Failures
+from steinbox.run.log import log_end, log_start
 from steinbox.run.loop import Callback, Outcome, RunState, run, start_record, trace_columns
 from steinbox.run.problem import Task, free_values, to_user_units, understand
-from steinbox.run.progress import progress_bar
+from steinbox.run.progress import progress_bar, wants_progress
 from steinbox.run.questions import ask_about_names, ask_about_spread, ask_about_values
 from steinbox.run.result import Result
 from steinbox.run.resume import checkpoint_hook, open_journal, restore_run, stored_seed
@@ -139,7 +139,7 @@ def sample(
         Keep the particles of so many iterations, evenly spread over the run, in ``result.record``, to be drawn by
         :func:`steinbox.plotting.flow` and :func:`steinbox.plotting.animate`; at least 2.
     progress : bool
-        Whether to show a progress bar. If not given: when the output is a terminal.
+        Whether to show a progress bar. If not given: when the output is a terminal or a notebook.
     seed : int
         Fixes all randomness. If not given, one is drawn and kept in the result, so that any run can be repeated.
 
@@ -214,7 +214,8 @@ def sample(
             run_state = start_record(run_state, whole_number("record", record, 2), task.problem, sampler)
         num_evals_before = evaluator.num_evals
         callbacks = () if callback is None else (callback,)
-        if sys.stderr.isatty() if progress is None else progress:
+        log_start(task, seed, num_evals_before)
+        if wants_progress(progress):
             callbacks = (stack.enter_context(progress_bar()), *callbacks)
         outcome = run(
             sampler,
@@ -236,12 +237,14 @@ def sample(
     known = {*task.names, *task.constants, *evaluator.archive.derived}
     names_asked = (each for key, given in texts.items() for each in ask_about_names(key, given, known))
     questions = (change, *odd, *names_asked, *ask_about_values(evaluator.archive, task.bounds))
-    more = (
+    warnings = (
+        *collect_warnings(outcome),
         *filter(None, questions),
         *ask_about_spread(outcome, task, evaluator.archive),
         *(journal.warnings if journal else ()),
     )
-    result = _result(outcome, evaluator, task, seed, more)
+    log_end(task, outcome, evaluator, warnings)
+    result = _result(outcome, evaluator, task, seed, warnings)
     return replace(result, units=texts["units"], descriptions=texts["descriptions"])
 
 
@@ -268,7 +271,9 @@ def _find_change(evaluator: Evaluator) -> str:
         return ""
 
 
-def _result(outcome: Outcome, evaluator: Evaluator, task: Task, seed: int, more_warnings: tuple[str, ...]) -> Result:
+def _result(outcome: Outcome, evaluator: Evaluator, task: Task, seed: int, warnings: tuple[str, ...]) -> Result:
+    from importlib.metadata import version  # slow to import
+
     sample = outcome.sample
     pool = sample.pool or WeightedSample(sample.particles, sample.weights, sample.log_prob)
     return Result(
@@ -279,9 +284,9 @@ def _result(outcome: Outcome, evaluator: Evaluator, task: Task, seed: int, more_
         bounds=task.bounds,
         num_evals=evaluator.num_evals,
         num_failures=evaluator.num_failures,
-        failures=evaluator.failures,
+        failures=Failures(evaluator.failures),
         status=outcome.status,
-        warnings=(*collect_warnings(outcome), *more_warnings),
+        warnings=warnings,
         archive=evaluator.archive,
         pool=pool.points,
         pool_weights=pool.weights,
@@ -295,7 +300,7 @@ def _result(outcome: Outcome, evaluator: Evaluator, task: Task, seed: int, more_
         trace=trace_columns(outcome.trace),
         seed=seed,
         config=task.config,
-        version=importlib.metadata.version("steinbox"),
+        version=version("steinbox"),
         constants=task.constants,
         record=outcome.record,
     )

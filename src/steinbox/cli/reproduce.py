@@ -14,7 +14,6 @@ from rich.table import Table
 
 from steinbox.cli.console import error_console, fail, out_console, report_written
 from steinbox.cli.files import require_writable
-from steinbox.paper.datasets import DataNotFoundError
 
 
 class Figure(StrEnum):
@@ -44,7 +43,8 @@ def reproduce(
 ) -> None:
     """Run the paper's experiments, draw its figures, and check its claims."""
     require_writable(out / "reproduction.html")
-    try:
+    try:  # here, since all commands load this file
+        from steinbox.paper.datasets import DataNotFoundError
         from steinbox.paper.figures import EXPERIMENTS
         from steinbox.paper.reproduce import configure
         from steinbox.paper.reproduce import reproduce as run_all

@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import product
 
 import numpy as np
-from scipy.special import logsumexp
+import scipy
 
 from steinbox.common.arrays import Array, RNGLike
 from steinbox.densities.initial import Initial
@@ -50,13 +50,15 @@ class FreeInitial:
 
     def log_prob(self, points: Array) -> Array:
         log_terms = np.array([self.initial.log_prob(shifted) for shifted in self._wraps(self.bounds.forward(points))])
-        return np.asarray(logsumexp(log_terms, axis=0) + self.bounds.log_det(points) - self._log_share_inside)
+        return np.asarray(
+            scipy.special.logsumexp(log_terms, axis=0) + self.bounds.log_det(points) - self._log_share_inside
+        )
 
     def score(self, points: Array) -> Array:
         wraps = self._wraps(self.bounds.forward(points))
         log_terms = np.array([self.initial.log_prob(shifted) for shifted in wraps])
         scores = np.array([self.initial.score(shifted) for shifted in wraps])
-        shares = np.exp(log_terms - logsumexp(log_terms, axis=0))
+        shares = np.exp(log_terms - scipy.special.logsumexp(log_terms, axis=0))
         return self.bounds.pull_back_score(points, np.einsum("kn,knd->nd", shares, scores))
 
     def _wraps(self, points: Array) -> list[Array]:

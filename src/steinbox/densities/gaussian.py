@@ -7,8 +7,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import solve_triangular
-from scipy.special import ndtri
+import scipy
 
 from steinbox.common.arrays import Array, RNGLike
 from steinbox.common.serialization import serializable
@@ -62,7 +61,7 @@ class Gaussian:
         object.__setattr__(self, "cov", covariance)
         root = cholesky_roots(covariance)
         object.__setattr__(self, "root", root)
-        object.__setattr__(self, "inverse_root", solve_triangular(root, np.eye(len(mean)), lower=True))
+        object.__setattr__(self, "inverse_root", scipy.linalg.solve_triangular(root, np.eye(len(mean)), lower=True))
 
     @classmethod
     def fit(cls, points: Array, weights: Array | None = None, covariance: Covariance = "full") -> Gaussian:
@@ -139,12 +138,10 @@ def quasi_random_normal(num_points: int, dimension: int, rng: np.random.Generato
     >>> bool(np.abs(quasi_random_normal(256, 2, np.random.default_rng(0)).mean(axis=0)).max() < 0.01)
     True
     """
-    from scipy.stats import qmc  # slow to import: loaded when it is first used
-
     seed = int(rng.integers(2**63))  # a generator would be spawned from, and its saved state does not count spawns
-    sobol = qmc.Sobol(dimension, scramble=True, rng=seed)
+    sobol = scipy.stats.qmc.Sobol(dimension, scramble=True, rng=seed)
     uniform = sobol.random_base2(int(np.ceil(np.log2(max(num_points, 2)))))[:num_points]
-    return np.asarray(ndtri(np.clip(uniform, 1e-12, 1 - 1e-12)))
+    return np.asarray(scipy.special.ndtri(np.clip(uniform, 1e-12, 1 - 1e-12)))
 
 
 def _covariance(dimension: int, std: npt.ArrayLike | None, cov: npt.ArrayLike | None) -> Array:

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg.lapack import dtrtri
+import scipy
 
 from steinbox.common.arrays import Array, RNGLike
 from steinbox.common.serialization import serializable
@@ -179,7 +179,7 @@ class GaussianMixture:
 
     @cached_property
     def _inverse_roots(self) -> Array:
-        return np.stack([dtrtri(root, lower=1)[0] for root in self.roots])
+        return np.stack([scipy.linalg.lapack.dtrtri(root, lower=1)[0] for root in self.roots])
 
     @cached_property
     def _widths(self) -> Array | None:

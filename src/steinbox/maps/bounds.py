@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.special import expit, log_expit
+import scipy
 
 from steinbox.common.arrays import Array, Mask, RNGLike
 from steinbox.maps.bijection import Bijection
@@ -118,20 +118,22 @@ class Between:
     num_free: int = 1
 
     def forward(self, z: Array) -> Array:
-        x = expit(-z[:, 0]) * self.low + expit(z[:, 0]) * self.high  # exact near a bound that is zero
+        up = scipy.special.expit(z[:, 0])
+        x = scipy.special.expit(-z[:, 0]) * self.low + up * self.high  # exact near a bound that is zero
         return np.clip(x, np.nextafter(self.low, np.inf), np.nextafter(self.high, -np.inf))
 
     def inverse(self, x: Array, rng: np.random.Generator) -> Array:
         return np.asarray(np.log(x - self.low) - np.log(self.high - x))[:, None]
 
     def slope(self, z: Array) -> Array:
-        return np.asarray((self.high - self.low) * expit(z) * expit(-z))
+        return np.asarray((self.high - self.low) * scipy.special.expit(z) * scipy.special.expit(-z))
 
     def log_det(self, z: Array) -> Array:
-        return np.asarray(np.log(self.high - self.low) + log_expit(z[:, 0]) + log_expit(-z[:, 0]))
+        log_slope = scipy.special.log_expit(z[:, 0]) + scipy.special.log_expit(-z[:, 0])
+        return np.asarray(np.log(self.high - self.low) + log_slope)
 
     def log_det_slope(self, z: Array) -> Array:
-        return np.asarray(expit(-z) - expit(z))
+        return np.asarray(scipy.special.expit(-z) - scipy.special.expit(z))
 
     def inside(self, x: Array) -> Mask:
         return np.asarray((self.low < x) & (x < self.high))

@@ -34,7 +34,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
+import scipy
 
 from steinbox.common.arrays import Array
 from steinbox.common.serialization import serializable
@@ -116,7 +116,9 @@ class GaussianProcess:
         features, offset, root = trend.features(z), values.mean(), _cholesky_or_none(gram)
         columns = np.column_stack([features, values - offset])
         solved = (
-            np.linalg.solve(gram, columns) if root is None else cho_solve((root, True), columns, check_finite=False)
+            np.linalg.solve(gram, columns)
+            if root is None
+            else scipy.linalg.cho_solve((root, True), columns, check_finite=False)
         )
         normal = features.T @ solved
         beta = np.asarray(np.linalg.solve(_with_ridge(normal[:, :-1]), normal[:, -1]))
@@ -169,7 +171,9 @@ class GaussianProcess:
     def _predict(self, z: Array) -> tuple[Array, Array]:
         cross = self.kernel.value(squared_distances(self.points, z) / self.bandwidth)
         mean = self.trend.features(z) @ self.trend_coefficients + self.coefficients @ cross
-        explained = (solve_triangular(self._require_root(), cross, lower=True, check_finite=False) ** 2).sum(axis=0)
+        explained = (
+            scipy.linalg.solve_triangular(self._require_root(), cross, lower=True, check_finite=False) ** 2
+        ).sum(axis=0)
         return np.asarray(mean), self.scale * np.maximum(1 + self.nugget - explained, 0.0)
 
     def leave_one_out(self) -> tuple[Array, Array]:
@@ -215,7 +219,7 @@ class GaussianProcess:
 
     def _inverse_root(self) -> Array:
         root = self._require_root()
-        return np.asarray(solve_triangular(root, np.eye(len(root)), lower=True, check_finite=False))
+        return np.asarray(scipy.linalg.solve_triangular(root, np.eye(len(root)), lower=True, check_finite=False))
 
     def _require_root(self) -> Array:
         if self.root is None:
@@ -294,7 +298,7 @@ def _gram(scaled_distances: Array, nugget: float, kernel: Kernel) -> Array:
 
 def _cholesky_or_none(gram: Array) -> Array | None:
     try:
-        return np.asarray(cho_factor(gram, lower=True, check_finite=False)[0])
+        return np.asarray(scipy.linalg.cho_factor(gram, lower=True, check_finite=False)[0])
     except np.linalg.LinAlgError:
         return None
 

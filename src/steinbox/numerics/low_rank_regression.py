@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
+import scipy
 
 from steinbox.common.arrays import Array
 from steinbox.numerics.kernels import RBF
@@ -76,7 +76,7 @@ class LowRankRegression:
         moments = scaled.T @ scaled
         diagonal = np.diag_indices_from(moments)
         moments[diagonal] = 1 + (1 + _JITTER) * moments[diagonal]
-        return np.asarray(cho_factor(moments, lower=True, check_finite=False)[0])
+        return np.asarray(scipy.linalg.cho_factor(moments, lower=True, check_finite=False)[0])
 
     @cached_property
     def coefficients(self) -> Array:
@@ -113,7 +113,7 @@ class LowRankRegression:
         return float(-0.5 * (log_determinant + fit))
 
     def _solve(self, right: Array) -> Array:
-        return np.asarray(cho_solve((self._root, True), right, check_finite=False))
+        return np.asarray(scipy.linalg.cho_solve((self._root, True), right, check_finite=False))
 
 
 def nystroem_features(z: Array, centers: Array, bandwidth: float) -> Array:
@@ -136,4 +136,4 @@ def nystroem_features(z: Array, centers: Array, bandwidth: float) -> Array:
     gram[np.diag_indices_from(gram)] += _CENTERS_JITTER
     cross = kernel.value(squared_distances(centers, z) / bandwidth)
     root = np.linalg.cholesky(gram)
-    return np.asarray(solve_triangular(root, cross, lower=True, check_finite=False).T)
+    return np.asarray(scipy.linalg.solve_triangular(root, cross, lower=True, check_finite=False).T)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from steinbox.plotting.figure import Figure
 
 
 def import_figure() -> type[Figure]:
-    """Matplotlib's figure, which needs no display."""
+    """Matplotlib's figure, which needs no display, and which a notebook shows by itself."""
     try:
-        from matplotlib.figure import Figure
+        from steinbox.plotting.figure import Figure
     except ImportError:
         raise ImportError('pictures need matplotlib: pip install "steinbox[plot]"') from None
     return Figure

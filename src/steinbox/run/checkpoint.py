@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import time
@@ -25,6 +26,7 @@ try:
 except ImportError:  # Windows has no such locks: there, two runs on one checkpoint are not kept apart
     fcntl = None  # type: ignore[assignment]
 
+_LOGGER = logging.getLogger("steinbox")
 MAX_WRITING_FRACTION = 0.1  # of a run's time, spent on writing checkpoints
 
 
@@ -140,6 +142,7 @@ class Journal:
         try:
             self._write(encode(self._pending()))
             self._pending = None
+            _LOGGER.info("checkpoint written to %s", self._path)
         except OSError as error:
             self._warn(f"The checkpoint could not be written ({error}); the run continues without it.")
         self._last_write = time.monotonic()

@@ -1,16 +1,27 @@
-"""The progress bar: evaluations, temperature, effective sample size, time left."""
+"""The progress bar: evaluations, temperature, effective sample size, time left; in a terminal or in a notebook."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from steinbox.run.loop import Callback, Iteration
+from steinbox.run.notebook import describe_info, in_notebook, notebook_bar
+
+
+def wants_progress(asked: bool | None) -> bool:
+    """Whether to show a bar: as asked, or if somebody is looking."""
+    return (sys.stderr.isatty() or in_notebook()) if asked is None else asked
+
+
+def progress_bar() -> AbstractContextManager[Callback]:
+    """A callback that draws the bar where it is seen."""
+    return notebook_bar() if in_notebook() else _terminal_bar()
 
 
 @contextmanager
-def progress_bar() -> Iterator[Callback]:
-    """A callback that draws the bar."""
+def _terminal_bar() -> Iterator[Callback]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -29,17 +40,7 @@ def progress_bar() -> Iterator[Callback]:
                 task,
                 completed=iteration.progress,
                 evals=f"{iteration.num_evals:,}",
-                details=_details(iteration),
+                details=describe_info(iteration),
             )
 
         yield show
-
-
-def _details(iteration: Iteration) -> str:
-    """The parts of the iteration's information that fit on one line."""
-    parts = [str(iteration.info["proposers"])] if "proposers" in iteration.info else []
-    if "temperature" in iteration.info:
-        parts.append(f"temperature {iteration.info['temperature']:.2f}")
-    if "effective_sample_size" in iteration.info:
-        parts.append(f"ess {iteration.info['effective_sample_size']:.0f}")
-    return "  ".join(parts)

@@ -17,6 +17,7 @@ from steinbox.common.arrays import Array
 from steinbox.common.serialization import SerializationError, describe_format, pack, unpack
 from steinbox.evaluation import Archive, Failure
 from steinbox.maps.bounds import Bounds
+from steinbox.run.failures import Failures
 from steinbox.run.status import Status
 from steinbox.samplers.base import Coverage
 
@@ -120,7 +121,7 @@ def _from_header_and_arrays(header: dict[str, Any], arrays: dict[str, Array]) ->
         "names": tuple(header["names"]),
         "warnings": tuple(header["warnings"]),
         "bounds": None if header["bounds"] is None else Bounds.from_json(header["bounds"]),
-        "failures": {kind: Failure.from_json(data) for kind, data in header["failures"].items()},
+        "failures": Failures({kind: Failure.from_json(data) for kind, data in header["failures"].items()}),
         "status": Status[header["status"]],
         "coverage": None if header["coverage"] is None else Coverage(**header["coverage"]),
         "mixture": unpack(header["mixture"], _pop_prefix(arrays, "mixture/")),

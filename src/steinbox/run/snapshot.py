@@ -76,6 +76,8 @@ def decode(data: bytes) -> Snapshot:
     SerializationError
         If the file is intact but holds what the classes of this program do not fit.
     """
+    import steinbox.baselines  # noqa: F401 (registers their states, which the file may hold)
+
     content = _verify(data)
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as file:

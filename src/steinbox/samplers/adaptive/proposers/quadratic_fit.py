@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator, lsmr
+import scipy
 
 from steinbox.common.arrays import Array, IntegerArray
 from steinbox.densities.gaussian import Gaussian
@@ -87,7 +87,9 @@ def _fit_quadratic(z: Array, log_prob: Array, weights: Array) -> tuple[Array, Ar
     """Slope at the origin and negative curvature of the quadratic."""
     quadratic = _Quadratic(z, np.sqrt(weights))
     values = np.sqrt(weights) * (log_prob - weights @ log_prob)
-    solution = lsmr(quadratic.operator, quadratic.pad(values), atol=_TOLERANCE, btol=_TOLERANCE, maxiter=_MAX_STEPS)
+    solution = scipy.sparse.linalg.lsmr(
+        quadratic.operator, quadratic.pad(values), atol=_TOLERANCE, btol=_TOLERANCE, maxiter=_MAX_STEPS
+    )
     _, slope, products = quadratic.split(solution[0])
     return slope, -(products + products.T)
 
@@ -115,10 +117,10 @@ class _Quadratic:
         return np.asarray(np.sqrt(np.repeat(_RIDGE, [1, self.z.shape[1], len(self.pairs[0])])))
 
     @property
-    def operator(self) -> LinearOperator:
+    def operator(self) -> scipy.sparse.linalg.LinearOperator:
         """From coefficients to weighted values, with the ridge's rows below."""
         shape = (len(self.z) + len(self.ridge), len(self.ridge))
-        return LinearOperator(shape, matvec=self._values, rmatvec=self._sums, dtype=np.float64)
+        return scipy.sparse.linalg.LinearOperator(shape, matvec=self._values, rmatvec=self._sums, dtype=np.float64)
 
     def pad(self, values: Array) -> Array:
         """What the ridge's rows should be is zero."""

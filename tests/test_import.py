@@ -1,0 +1,52 @@
+"""``import steinbox`` is light, and all of its public names are there when they are used."""
+
+import subprocess
+import sys
+
+import pytest
+
+import steinbox as sb
+
+SLOW = ("scipy.linalg", "scipy.optimize", "scipy.sparse", "scipy.special", "scipy.stats")
+OTHERS = ("IPython", "arviz", "bilby", "matplotlib", "pandas", "pymc", "rich", "tqdm", "typer")
+LATER = ("adapters", "baselines", "paper", "plotting", "targets")
+
+
+def run(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+
+
+@pytest.fixture(scope="module")
+def loaded():
+    return run("import sys, steinbox; print(*sys.modules)")
+
+
+@pytest.mark.parametrize("name", [*SLOW, *OTHERS, *(f"steinbox.{each}" for each in LATER)])
+def test_importing_steinbox_does_not_import(name, loaded):
+    assert "steinbox.sample" in loaded
+    assert name not in loaded
+
+
+def test_the_command_line_imports_no_more_than_it_needs():
+    loaded = run("import sys, steinbox.cli; print(*sys.modules)")
+    assert "typer" in loaded
+    assert {"scipy.special", "scipy.stats", "matplotlib", "steinbox.paper", "steinbox.baselines"}.isdisjoint(loaded)
+
+
+def test_what_is_loaded_later_is_there_at_once():
+    found = run(f"import steinbox as sb; print(*(getattr(sb, name).__name__ for name in {LATER} if name in dir(sb)))")
+    assert found == [f"steinbox.{name}" for name in LATER]
+
+
+def test_every_public_name_exists():
+    assert [name for name in sb.__all__ if not hasattr(sb, name)] == []
+    with pytest.raises(AttributeError, match="no attribute 'sampel'"):
+        sb.sampel  # noqa: B018
+
+
+def test_a_checkpoint_of_a_baseline_is_known_where_baselines_were_not_used(tmp_path):
+    path = tmp_path / "run.ckpt"
+    settings = "sb.Gaussian([0.0], std=1), max_evals=400, num_particles=20, seed=0, checkpoint=" + repr(str(path))
+    run(f"import steinbox as sb; sb.sample(lambda x: -x @ x, {settings}, method=sb.baselines.SMC())")
+    said = "import steinbox as sb\ntry: sb.sample(lambda x: -x @ x, {})\nexcept sb.CheckpointError as e: print(e)"
+    assert {"SMC", "another", "run:"} <= set(" ".join(run(said.format(settings))).replace("'", " ").split())
