@@ -80,6 +80,8 @@ class SteinSample:
         How many points of positive weight lie outside the support.
     warnings : tuple of str
         Reasons not to trust numbers about this sample.
+    judge : str
+        What the score is of: "the score given", or the name of the surrogate.
     """
 
     points: Array
@@ -90,6 +92,7 @@ class SteinSample:
     weights: Array
     num_outside: int = 0
     warnings: tuple[str, ...] = ()
+    judge: str = "the score given"
 
     @property
     def effective_sample_size(self) -> float:
@@ -122,12 +125,16 @@ def make_stein_sample(
         return SteinSample(
             x[indices], indices, values[indices], scores, sample_weights, sample_weights, num_outside, warnings
         )
-    log_ratio, scores = _log_ratio(x[indices], values[indices], default if surrogate is None else surrogate)
+    used = default if surrogate is None else surrogate
+    log_ratio, scores = _log_ratio(x[indices], values[indices], used)
     with np.errstate(divide="ignore"):  # the logarithm of a weight of zero
         combined = normalize(log_ratio + np.log(sample_weights))
     warnings = (*warnings, *_ratio_warning(log_ratio, combined, sample_weights))
     scores = np.where(combined[:, None] > 0, scores, 0.0)
-    return SteinSample(x[indices], indices, values[indices], scores, sample_weights, combined, num_outside, warnings)
+    judge = f"the surrogate {type(used).__name__}"
+    return SteinSample(
+        x[indices], indices, values[indices], scores, sample_weights, combined, num_outside, warnings, judge
+    )
 
 
 def _points_inside(points: Array, values: Array, weights: Array) -> tuple[IntegerArray, int]:
