@@ -100,7 +100,8 @@ def convexity(target: object, x: np.ndarray) -> np.ndarray:
 def scale_to_kernel(x: np.ndarray) -> np.ndarray:
     """Coordinates in which the kernel of MMD is exp(−‖z − z'‖²)."""
     z = (x - x.mean(axis=0)) / x.std(axis=0)
-    return z / np.sqrt(np.median(((z[:, None] - z[None]) ** 2).sum(axis=2)))
+    different = np.unique(z, axis=0)  # a chain may stand still
+    return z / np.sqrt(np.median(((different[:, None] - different[None]) ** 2).sum(axis=2)))
 
 
 def kernel_thinning(x: np.ndarray, seed: int) -> np.ndarray:

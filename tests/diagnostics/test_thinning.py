@@ -67,6 +67,15 @@ def test_many_points_are_weighted_in_groups(rng):
     assert sb.mmd(chosen, target.sample(4000, rng)) < 0.04
 
 
+def test_a_chain_that_stood_still_is_thinned(rng):
+    """Most of its pairs are copies: their median distance is zero, that of different points is not."""
+    target = sb.Gaussian([0.0, 0.0], std=1.0)
+    x = np.concatenate([np.repeat([[3.0, 0.0]], 200, axis=0), target.sample(50, rng)])
+    chosen = x[sb.thin(x, None, 10, score=target.score)]
+    assert (chosen[:, 0] == 3.0).sum() <= 1
+    assert len(sb.stein_thin(x, target.log_prob, 10)) == len(sb.thin(x[150:], target.log_prob, 10)) == 10
+
+
 def test_it_is_weights_and_then_herding(rng):
     x = 1.1 * BANANA.sample(300, rng)
     weights = sb.black_box_weights(x, BANANA.log_prob, regularization=0.1).weights

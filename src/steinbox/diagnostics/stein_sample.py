@@ -34,7 +34,8 @@ _MIN_SIZE_FRACTION, _MIN_SIZE = 0.1, 10.0
 class Metric:
     """The kernel of a Stein discrepancy: its profile, its bandwidth and the coordinates it acts in.
 
-    The last two are fitted to a reference sample: only numbers that share it can be compared.
+    The last two are fitted to a reference sample: only numbers that share it can be compared. Copies of a point, as a
+    Markov chain has them, do not make the bandwidth smaller.
     """
 
     kernel: Kernel = KERNEL
@@ -53,7 +54,8 @@ class Metric:
             dimension = sample.points.shape[1]
             raise ValueError(f"expected a reference of dimension {dimension}, as the points, got {reference.shape[1]}")
         coordinates = self.coordinates.fit(reference)
-        bandwidth = Fixed(as_rule(self.bandwidth)(coordinates.forward(reference))).bandwidth
+        first = np.sort(np.unique(reference, axis=0, return_index=True)[1])  # a chain that stands still has no scale
+        bandwidth = Fixed(as_rule(self.bandwidth)(coordinates.forward(reference[first]))).bandwidth
         z, score = coordinates.forward(sample.points), coordinates.push_score(sample.score)
         return SteinKernel(z, score, sample.weights, self.kernel, bandwidth)
 

@@ -43,9 +43,9 @@ def thin(
     them all (:func:`select`). More than 1,000 points are weighted in groups, every k-th point in one.
 
     Weights must earn their use; otherwise the points are thinned as they are, and a warning says so. (1) Their
-    effective sample size must be at least 0.3 of the points. If it is less, the points miss much of the target,
-    and the few that lie on it are no sample of it: on a ring, they may be one arc. (2) Without a score, log p must
-    have been learned: with the weights ρ/p of surrogates that do not know the point they judge
+    effective sample size must be at least 0.3 of the different points. If it is less, these miss much of the
+    target, and the few that lie on it are no sample of it: on a ring, they may be one arc. (2) Without a score, log p
+    must have been learned: with the weights ρ/p of surrogates that do not know the point they judge
     (:class:`~steinbox.surrogates.LeaveOneOut`), 0.8 of that size must be left.
 
     Stein thinning (:func:`stein_thin`) does both in one step. It is made for points far from the target, and spoils
@@ -115,22 +115,20 @@ def _weigh_in_groups(sample: SteinSample, metric: Metric, regularization: float)
 
 
 def _object(weights: Array, sample: SteinSample, *, is_learned: bool) -> str | None:
-    """Why the weights should not be used, if there is a reason."""
-    size, num_points = effective_sample_size(weights), len(weights)
-    if is_learned and _size_left(weights, sample) < _MIN_AGREEMENT * size:
-        return (
-            "The log-density is too rough to be learned from its values at the points, and weights from them would "
-            "be wrong; more points or the score would help."
-        )
+    """Why the weights should not be used, if there is a reason. Copies of a point count as one."""
+    place = np.unique(sample.points, axis=0, return_inverse=True)[1].reshape(-1)
+    size, num_points = effective_sample_size(np.bincount(place, weights)), int(place.max()) + 1
+    if is_learned:
+        combined = weights * make_stein_sample(sample.points, sample.log_prob).weights
+        left = effective_sample_size(np.bincount(place, combined)) if combined.any() else 0.0
+        if left < _MIN_AGREEMENT * size:
+            return (
+                "The log-density is too rough to be learned from its values at the points, and weights from them would "
+                "be wrong; more points or the score would help."
+            )
     if size < _MIN_SIZE_FRACTION * num_points:
         return (
             f"Weights to the target have an effective sample size of {size:.1f} of {num_points} points: "
             "these cover too little of it to be weighted."
         )
     return None
-
-
-def _size_left(weights: Array, sample: SteinSample) -> float:
-    """The effective sample size of the weights times ρ/p of surrogates that do not know the point they judge."""
-    combined = weights * make_stein_sample(sample.points, sample.log_prob).weights
-    return effective_sample_size(combined) if combined.any() else 0.0
