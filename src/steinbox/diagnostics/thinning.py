@@ -19,7 +19,7 @@ from steinbox.numerics.weights import effective_sample_size
 from steinbox.surrogates.cross_validated import PassThrough
 
 _MAX_GROUP = 1000  # points that are weighted together: the time grows as the cube
-# both bounds were chosen on seeds 0 to 4 of benchmarks/thinning.py, and are judged there on others
+# both bounds were chosen on seeds 0 to 4 of the problems in benchmarks/thinning.py, which reports on others
 _MIN_SIZE_FRACTION = 0.3  # of the points: weights worth fewer chose worse points than chance does
 _MIN_AGREEMENT = 0.8  # of that size, left by surrogates that do not know the point they judge
 
