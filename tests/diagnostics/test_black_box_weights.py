@@ -133,4 +133,6 @@ class Half:
 def test_a_point_where_the_surrogate_vanishes_is_not_taken_for_free(rng):
     x = TARGET.sample(60, rng)
     assert not sb.black_box_weights(x, TARGET.log_prob, surrogate=Half()).weights[x[:, 0] <= 0].any()
-    assert (x[sb.thin(x, TARGET.log_prob, 10, surrogate=Half()), 0] > 0).all()
+    assert (x[sb.stein_thin(x, TARGET.log_prob, 10, surrogate=Half()), 0] > 0).all()
+    with pytest.warns(UserWarning, match="these cover too little of it"):
+        sb.thin(x, TARGET.log_prob, 10, surrogate=Half())

@@ -239,17 +239,23 @@ POINTS = np.random.default_rng(0).standard_normal((6, 2))
         ((POINTS, np.zeros(6)), {"statistic": "w"}, "'v' or 'u', got 'w'"),
         ((POINTS, np.r_[np.full(5, -np.inf), 0.0]), {}, "at least two points inside the support"),
         ((np.ones((6, 2)), np.zeros(6)), {"surrogate": SURROGATE}, "got 6 copies of one"),
-        (
-            (np.eye(10, 2, -8), np.zeros(10)),
-            {"surrogate": SURROGATE},
-            "more than half of all pairs of particles",
-        ),
         ((np.eye(2)[[0, 1, 0, 1]], np.zeros(4)), {}, "at least 3 different points for the default surrogate, got 2"),
     ],
 )
 def test_nonsense_is_refused_in_words(arguments, settings, message):
     with pytest.raises(ValueError, match=message):
         sb.gf_ksd(*arguments, **settings)
+
+
+def test_copies_do_not_shrink_the_bandwidth(rng):
+    x = TARGET.sample(20, rng)
+    repeated, weights = (
+        np.concatenate([x, np.repeat(x[:1], 60, axis=0)]),
+        np.r_[1 / 61, np.ones(19), np.full(60, 1 / 61)],
+    )
+    settings = {"surrogate": SURROGATE, "coordinates": sb.coordinates.Plain()}
+    once = sb.gf_ksd(x, TARGET.log_prob, **settings)
+    assert sb.gf_ksd(repeated, TARGET.log_prob, weights=weights, **settings) == pytest.approx(float(once))
 
 
 def test_a_function_cannot_change_the_users_points(rng):

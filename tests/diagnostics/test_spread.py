@@ -1,5 +1,7 @@
 """Stein's identity with a linear function, and what it sees where the test of fit does not."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -56,6 +58,7 @@ def test_points_that_are_even_and_too_close_together():
     assert diagnostics.spread[0] == pytest.approx(x.var(), abs=0.01)
     assert x.var() < 0.65
     assert "Spread by Stein's identity (1 if it is right, less if it is too small): 0.64" in str(diagnostics)
+    assert "This contradicts the test: the points are too narrow: 0.64 on average over" in str(diagnostics)
     assert "<p>" in diagnostics._repr_html_()
 
 
@@ -65,4 +68,29 @@ def test_a_test_of_even_points_says_what_it_cannot_see():
     x = many[np.unique(sb.select(many, np.ones(4000), 100, log_prob=target.log_prob(many)))]
     test = sb.goodness_of_fit(x, target.log_prob, rng=0)
     assert test.p_value > 0.95
-    assert "lie more evenly than independent draws, which hides a spread that is too small." in str(test)
+    assert "which is no proof that there is none. Judged by the surrogate LeaveOneOut, it cannot see modes" in str(test)
+    assert "lie more evenly than independent draws, which hides a spread that is too small and leaves" in str(test)
+    by_score = sb.goodness_of_fit(x, score=target.score, rng=0)
+    assert "Judged by the score given, it cannot see modes without points" in str(by_score)
+
+
+def test_one_coordinate_that_is_off_contradicts_the_test_and_exact_draws_do_not(rng):
+    x = rng.standard_normal((100, 6))
+    equal, normal = np.full(100, 1 / 100), sb.Gaussian(np.zeros(6), std=1.0)
+    x = (x - x.mean(axis=0)) / x.std(axis=0)
+    assert diagnose(x, normal.log_prob(x), equal, rng=0).spread_contradiction is None
+    x[:, 2] *= 1.3
+    x[:, 4] *= 0.55  # on average over coordinates the variance is right
+    off = diagnose(x, normal.log_prob(x), equal, rng=0)
+    assert off.mean_spread == pytest.approx((x.var(axis=0)).mean(), abs=0.02)
+    assert re.match(r"the points are too narrow: 0.3\d for coordinate 4, ", off.spread_contradiction)
+
+
+@pytest.mark.parametrize("name", ["Banana", "Ring", "StudentT"])
+def test_exact_draws_seldom_contradict_it(name):
+    """At a level of a twentieth, twice: for the mean and for the worst coordinate."""
+    target, found = getattr(sb.targets, name)(), []
+    for seed in range(10):
+        x = target.sample(100, np.random.default_rng(seed))
+        found.append(diagnose(x, target.log_prob(x), np.full(100, 1 / 100), rng=0).spread_contradiction)
+    assert sum(each is not None for each in found) <= 3

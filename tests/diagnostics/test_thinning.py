@@ -21,17 +21,31 @@ def test_good_points_stay_good(target, has_score):
     assert sb.mmd(x[sb.stein_thin(x, target.log_prob, 50, score=score)], reference) > 1.5 * at_random
 
 
-def test_points_whose_log_density_cannot_be_learned_are_thinned_as_they_are(rng):
+def test_points_whose_log_density_cannot_be_learned_are_thinned_as_they_are():
     """On a funnel the weights that values suggest make a good sample six times worse than a random subset."""
-    funnel = sb.targets.Funnel(3)
-    x, reference = funnel.sample(800, rng), funnel.sample(5000, rng)
-    weights = sb.black_box_weights(x, funnel.log_prob, regularization=1e-2).weights
+    funnel, rng = sb.targets.Funnel(3), np.random.default_rng(0)
+    x, reference = funnel.sample(400, rng), funnel.sample(3000, rng)
+    weights = sb.black_box_weights(x, funnel.log_prob, regularization=0.1).weights
     assert sb.mmd(x, reference, weights=weights) > 0.4
-    with pytest.warns(UserWarning, match="too rough to be learned from them") as warned:
-        chosen = sb.thin(x, funnel.log_prob, 50)
+    with pytest.warns(UserWarning, match="too rough to be learned from its values") as warned:
+        chosen = sb.thin(x, funnel.log_prob, 25)
     assert warned[0].filename == __file__
-    np.testing.assert_array_equal(chosen, sb.select(x, np.ones(800), 50, log_prob=funnel.log_prob(x)))
+    np.testing.assert_array_equal(chosen, sb.select(x, np.ones(400), 25, log_prob=funnel.log_prob(x)))
     assert sb.mmd(x[chosen], reference) < 0.1
+
+
+@pytest.mark.parametrize("has_score", [False, True])
+def test_points_that_cover_too_little_of_the_target_are_thinned_as_they_are(has_score, rng):
+    """A ring that is too wide meets the target in one arc: weights gather there, twice as bad as a random subset."""
+    ring = sb.targets.Ring()
+    x, reference = 0.4 + 1.3 * ring.sample(400, rng), ring.sample(3000, rng)
+    score = ring.score if has_score else None
+    at_random = np.mean([sb.mmd(x[rng.choice(400, 25)], reference) for _ in range(20)])
+    weights = sb.black_box_weights(x, ring.log_prob, score=score, regularization=0.1).weights
+    assert sb.mmd(x, reference, weights=weights) > 1.5 * at_random
+    with pytest.warns(UserWarning, match=r"effective sample size of .* of 400 points: these cover too little"):
+        chosen = sb.thin(x, ring.log_prob, 25, score=score)
+    assert sb.mmd(x[chosen], reference) < at_random
 
 
 def test_a_biased_sample_is_repaired(rng):
@@ -53,9 +67,18 @@ def test_many_points_are_weighted_in_groups(rng):
     assert sb.mmd(chosen, target.sample(4000, rng)) < 0.04
 
 
+def test_a_chain_that_stood_still_is_thinned(rng):
+    """Most of its pairs are copies: their median distance is zero, that of different points is not."""
+    target = sb.Gaussian([0.0, 0.0], std=1.0)
+    x = np.concatenate([np.repeat([[3.0, 0.0]], 200, axis=0), target.sample(50, rng)])
+    chosen = x[sb.thin(x, None, 10, score=target.score)]
+    assert (chosen[:, 0] == 3.0).sum() <= 1
+    assert len(sb.stein_thin(x, target.log_prob, 10)) == len(sb.thin(x[150:], target.log_prob, 10)) == 10
+
+
 def test_it_is_weights_and_then_herding(rng):
-    x = 1.3 * BANANA.sample(300, rng)
-    weights = sb.black_box_weights(x, BANANA.log_prob, regularization=1e-2).weights
+    x = 1.1 * BANANA.sample(300, rng)
+    weights = sb.black_box_weights(x, BANANA.log_prob, regularization=0.1).weights
     expected = sb.select(x, weights, 30, log_prob=BANANA.log_prob(x))
     np.testing.assert_array_equal(sb.thin(x, BANANA.log_prob, 30), expected)
 

@@ -60,3 +60,14 @@ def test_exact_draws_are_silent(name):
 def test_a_good_run_is_silent():
     assert run(sb.Gaussian([0.0, 0.0], std=1.0), sb.SVGD(num_iterations=150)).warnings == ()
     assert run(sb.Gaussian(np.zeros(5), std=1.0), sb.AnnealedGFSVGD(num_iterations=60)).warnings == ()
+
+
+@pytest.mark.parametrize("method", [sb.SVGD, sb.GFSVGD, sb.AnnealedGFSVGD])
+@pytest.mark.parametrize(
+    "target", [sb.targets.separated_modes(2, distance=3.0), sb.targets.StudentT()], ids=["modes", "t"]
+)
+def test_runs_that_beat_independent_draws_are_silent(method, target, rng):
+    result = run(target, method(num_iterations=150), num_particles=60)
+    exact = target.sample(2000, rng)
+    assert sb.mmd(result.particles, exact) < sb.mmd(exact[:60], exact)
+    assert result.warnings == ()

@@ -5,18 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import ndtri
 
 from steinbox.common.arrays import Array
 from steinbox.common.tables import html_paragraphs
 from steinbox.diagnostics.discrepancy import Discrepancy
 from steinbox.diagnostics.goodness_of_fit import GoodnessOfFit, fit_test
 from steinbox.diagnostics.ksd import stein_discrepancy
-from steinbox.diagnostics.spread import stein_spread
+from steinbox.diagnostics.spread import mean_spread, stein_spread
 from steinbox.diagnostics.stein_sample import Metric, make_stein_sample
 from steinbox.numerics.weights import effective_sample_size, systematic_resample
 
 _MAX_POINTS = 2000  # beyond, the sample is resampled: time grows as the cube
 _NUM_BOOTSTRAP = 1000
+_LEVEL = 0.05  # at which the spread is said to differ, as the test of fit
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +40,8 @@ class Diagnostics:
     spread, spread_error : (d,) arrays
         By Stein's identity (:mod:`steinbox.diagnostics.spread`), one where it is right: if the target is Gaussian, the
         variance of the points over the target's, and its standard error for independent points.
+    mean_spread, mean_spread_error : float
+        The same averaged over coordinates, which is known better.
     """
 
     num_points: int
@@ -47,18 +51,44 @@ class Diagnostics:
     goodness_of_fit: GoodnessOfFit
     spread: Array
     spread_error: Array
+    mean_spread: float
+    mean_spread_error: float
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """Reasons not to trust the numbers."""
         return self.goodness_of_fit.warnings
 
+    @property
+    def spread_contradiction(self) -> str | None:
+        """In words, how the spread differs from the target's by more than chance explains, or None."""
+        deviations = (self.spread - 1) / self.spread_error
+        worst = int(np.abs(deviations).argmax())
+        mean_deviation = (self.mean_spread - 1) / self.mean_spread_error
+        if abs(mean_deviation) > _max_deviation_by_chance(1):
+            where, ratio, deviation = "on average over coordinates", self.mean_spread, mean_deviation
+        elif abs(deviations[worst]) > _max_deviation_by_chance(len(deviations)):
+            where, ratio, deviation = f"for coordinate {worst}", self.spread[worst], float(deviations[worst])
+        else:
+            return None
+        return (
+            f"the points are too {'narrow' if deviation < 0 else 'wide'}: {ratio:.2f} {where}, "
+            f"{abs(deviation):.1f} standard errors of independent draws from one"
+        )
+
     def __str__(self) -> str:
         left_out = f", {self.num_without_weight} without weight left out" if self.num_without_weight else ""
         return (
             f"{self.num_points} points with an effective sample size of {self.effective_sample_size:.4g}{left_out}; "
-            f"gradient-free Stein discrepancy {self.gf_ksd.value:.3g}. Spread by Stein's identity (1 if it is right, "
-            f"less if it is too small): {self.spread.min():.2f} to {self.spread.max():.2f}. {self.goodness_of_fit}"
+            f"gradient-free Stein discrepancy {self.gf_ksd.value:.3g}. {self.goodness_of_fit} {self._spread_in_words()}"
+        )
+
+    def _spread_in_words(self) -> str:
+        found = self.spread_contradiction
+        verdict = " It agrees: " if self.goodness_of_fit.rejects() else " This contradicts the test: "
+        return (
+            "Spread by Stein's identity (1 if it is right, less if it is too small): "
+            f"{self.spread.min():.2f} to {self.spread.max():.2f}.{verdict + found + '.' if found else ''}"
         )
 
     def _repr_html_(self) -> str:
@@ -78,6 +108,7 @@ def diagnose(points: Array, log_prob: Array, weights: Array, rng: int | np.rando
         points, log_prob, weights = _merge_copies(points[kept], log_prob[kept], np.ones(_MAX_POINTS))
     sample = make_stein_sample(points, log_prob, weights=weights)
     spread, spread_error = stein_spread(sample.points, sample.weights, sample.score)
+    average, average_error = mean_spread(sample.points, sample.weights, sample.score)
     return Diagnostics(
         num_points=len(points),
         num_without_weight=num_points - int(counts.sum()),
@@ -86,7 +117,14 @@ def diagnose(points: Array, log_prob: Array, weights: Array, rng: int | np.rando
         goodness_of_fit=fit_test(sample, Metric(), _NUM_BOOTSTRAP, 1.0, rng),
         spread=spread,
         spread_error=spread_error,
+        mean_spread=average,
+        mean_spread_error=average_error,
     )
+
+
+def _max_deviation_by_chance(num_tried: int) -> float:
+    """Standard errors that the largest of so many deviations exceeds in one of twenty good samples (Bonferroni)."""
+    return float(-ndtri(_LEVEL / (2 * num_tried)))
 
 
 def _merge_copies(points: Array, log_prob: Array, weights: Array) -> tuple[Array, Array, Array]:

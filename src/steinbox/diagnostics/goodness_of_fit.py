@@ -20,6 +20,10 @@ from steinbox.numerics.weights import effective_sample_size
 
 _DEFAULT_LEVEL = 0.05
 _MAX_P_BY_CHANCE = 0.95  # above it, points are more even than 19 of 20 independent samples
+_HIDDEN_SPREAD = (
+    "; the points lie more evenly than independent draws, which hides a spread that is too small and leaves the test "
+    "hardly any power"
+)
 _MIN_POINTS_PER_TIME = 50  # points per autocorrelation time; fewer make the test unreliable
 
 
@@ -41,6 +45,8 @@ class GoodnessOfFit:
         As assumed or estimated: 1 means independent points.
     warnings : tuple of str
         Reasons not to trust the outcome.
+    judge : str
+        What the slopes of log p were taken from: "the score given", or the name of the surrogate.
     """
 
     statistic: float
@@ -49,6 +55,7 @@ class GoodnessOfFit:
     num_outside: int
     autocorrelation_time: float
     warnings: tuple[str, ...]
+    judge: str
 
     def rejects(self, level: float = _DEFAULT_LEVEL) -> bool:
         """Whether the hypothesis that the sample comes from the target is rejected at this level."""
@@ -59,15 +66,11 @@ class GoodnessOfFit:
             verdict = "The sample does not come from the target"
         elif self.rejects():
             verdict = f"The sample is unlikely to come from the target (p = {self.p_value:.2g})"
-        elif self.p_value > _MAX_P_BY_CHANCE:
-            verdict = (
-                f"The test finds no difference from the target (p = {self.p_value:.2g}), and could find only a large "
-                "one: the points lie more evenly than independent draws, which hides a spread that is too small"
-            )
         else:
             verdict = (
-                f"The test finds no difference from the target (p = {self.p_value:.2g}); it cannot see modes without "
-                "points, and hardly the shares of modes far apart"
+                f"The test finds no difference from the target (p = {self.p_value:.2g}), which is no proof that there "
+                f"is none. Judged by {self.judge}, it cannot see modes without points, and hardly the shares of modes "
+                f"far apart{_HIDDEN_SPREAD if self.p_value > _MAX_P_BY_CHANCE else ''}"
             )
         return " ".join([verdict + ".", *(f"Warning: {warning}" for warning in self.warnings)])
 
@@ -162,6 +165,7 @@ def fit_test(
         num_outside=sample.num_outside,
         autocorrelation_time=autocorrelation_time,
         warnings=sample.warnings,
+        judge=sample.judge,
     )
 
 

@@ -34,7 +34,8 @@ _MIN_SIZE_FRACTION, _MIN_SIZE = 0.1, 10.0
 class Metric:
     """The kernel of a Stein discrepancy: its profile, its bandwidth and the coordinates it acts in.
 
-    The last two are fitted to a reference sample: only numbers that share it can be compared.
+    The last two are fitted to a reference sample: only numbers that share it can be compared. Copies of a point, as a
+    Markov chain has them, do not make the bandwidth smaller.
     """
 
     kernel: Kernel = KERNEL
@@ -53,7 +54,8 @@ class Metric:
             dimension = sample.points.shape[1]
             raise ValueError(f"expected a reference of dimension {dimension}, as the points, got {reference.shape[1]}")
         coordinates = self.coordinates.fit(reference)
-        bandwidth = Fixed(as_rule(self.bandwidth)(coordinates.forward(reference))).bandwidth
+        first = np.sort(np.unique(reference, axis=0, return_index=True)[1])  # a chain that stands still has no scale
+        bandwidth = Fixed(as_rule(self.bandwidth)(coordinates.forward(reference[first]))).bandwidth
         z, score = coordinates.forward(sample.points), coordinates.push_score(sample.score)
         return SteinKernel(z, score, sample.weights, self.kernel, bandwidth)
 
@@ -80,6 +82,8 @@ class SteinSample:
         How many points of positive weight lie outside the support.
     warnings : tuple of str
         Reasons not to trust numbers about this sample.
+    judge : str
+        What the score is of: "the score given", or the name of the surrogate.
     """
 
     points: Array
@@ -90,6 +94,7 @@ class SteinSample:
     weights: Array
     num_outside: int = 0
     warnings: tuple[str, ...] = ()
+    judge: str = "the score given"
 
     @property
     def effective_sample_size(self) -> float:
@@ -122,12 +127,16 @@ def make_stein_sample(
         return SteinSample(
             x[indices], indices, values[indices], scores, sample_weights, sample_weights, num_outside, warnings
         )
-    log_ratio, scores = _log_ratio(x[indices], values[indices], default if surrogate is None else surrogate)
+    used = default if surrogate is None else surrogate
+    log_ratio, scores = _log_ratio(x[indices], values[indices], used)
     with np.errstate(divide="ignore"):  # the logarithm of a weight of zero
         combined = normalize(log_ratio + np.log(sample_weights))
     warnings = (*warnings, *_ratio_warning(log_ratio, combined, sample_weights))
     scores = np.where(combined[:, None] > 0, scores, 0.0)
-    return SteinSample(x[indices], indices, values[indices], scores, sample_weights, combined, num_outside, warnings)
+    judge = f"the surrogate {type(used).__name__}"
+    return SteinSample(
+        x[indices], indices, values[indices], scores, sample_weights, combined, num_outside, warnings, judge
+    )
 
 
 def _points_inside(points: Array, values: Array, weights: Array) -> tuple[IntegerArray, int]:
