@@ -223,7 +223,7 @@ class _Regression:
         if columns.shape[1] == 1:
             return mean, np.log([self.weights @ squares + 1e-12])
         weighted, moments = self._moments(columns, self.weights)
-        regress = np.linalg.solve(moments, weighted)  # the same in all sweeps
+        regress = np.asarray(np.linalg.solve(moments, weighted), dtype=np.float64)  # the same in all sweeps
         log_variance = regress @ np.log(squares + 1e-6)
         for _ in range(_MAX_SWEEPS):
             level = columns @ log_variance
