@@ -185,8 +185,8 @@ class GaussianMixture:
     def _widths(self) -> Array | None:
         """How many times as wide as the first component each is, if covariances differ in nothing else."""
         widths = self.roots[:, 0, 0] / self.roots[0, 0, 0]
-        is_same = np.allclose(self.roots, widths[:, None, None] * self.roots[0], rtol=1e-10, atol=0.0)
-        return widths if is_same else None
+        scaled = widths[:, None, None] * self.roots[0]
+        return widths if (np.abs(self.roots - scaled) <= 1e-10 * np.abs(scaled)).all() else None
 
     @cached_property
     def _log_determinants(self) -> Array:

@@ -6,7 +6,7 @@ import numpy as np
 
 from steinbox.common.arrays import Array, IntegerArray
 
-_BISECTIONS = 60  # halvings of [0, max_power], enough for double precision
+_MIN_POWER = 1e-18  # of weights that are tempered: even log-weights of 1e15 nats are equal then
 _MIN_TAIL_WEIGHTS = 5  # fewer do not determine a shape (as in the loo and arviz packages)
 _PRIOR_SHAPE, _PRIOR_WEIGHTS = 0.5, 10  # the weakly informative prior of Vehtari et al. (2024)
 _MIN_QUARTILE = 1e-300  # whose reciprocal is finite, with a margin
@@ -80,11 +80,12 @@ def temper(log_weights: Array, min_size: float, max_power: float = 1.0) -> float
 
     if size(max_power) >= min_size:
         return max_power
-    low, high = 0.0, max_power
-    for _ in range(_BISECTIONS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if size(middle) >= min_size else (low, middle)
-    return high if low == 0 else low
+    from scipy.optimize import brentq  # here, since `import steinbox` is to be light
+
+    lowest, highest = np.log(_MIN_POWER), np.log(max_power)
+    if size(_MIN_POWER) < min_size:
+        return _MIN_POWER
+    return float(np.exp(brentq(lambda power: size(np.exp(power)) - min_size, lowest, highest, xtol=1e-13)))
 
 
 def systematic_resample(weights: Array, num_points: int, rng: np.random.Generator) -> IntegerArray:

@@ -19,7 +19,7 @@ def test_a_quadratic_log_density_is_found_from_afar(rng):
     np.testing.assert_allclose(fit_gaussian(points, log_prob, log_prob).mean, target.mean, atol=0.05)
 
 
-@pytest.mark.parametrize(("dimension", "num_points"), [(1, 20), (3, 100), (20, 1500)])
+@pytest.mark.parametrize(("dimension", "num_points"), [(1, 20), (3, 100), (20, 1500), (36, 3000)])
 def test_the_quadratic_is_that_of_the_normal_equations(rng, dimension, num_points):
     z, weights = rng.standard_normal((num_points, dimension)), rng.dirichlet(np.ones(num_points))
     log_prob = -0.5 * (z**2).sum(axis=1) - 0.1 * (z**4).sum(axis=1) + np.sin(z[:, 0]) + z[:, 0] * z[:, -1]

@@ -129,10 +129,10 @@ def _shrink_covariances(scatters: Array, counts: Array, pooled: Array) -> Array:
     dimension = len(pooled)
     root = np.linalg.cholesky(pooled)
     inverse = np.linalg.inv(root)
-    variances = np.einsum("ij,kjl,il->ki", inverse, scatters, inverse)
+    variances = ((inverse @ scatters) * inverse).sum(axis=2)
     typical = np.maximum(variances / counts[:, None], 1e-8).mean(axis=1)
     variances = (variances + 2 * typical[:, None]) / (counts + 2)[:, None]
-    simple = np.einsum("ij,kj,lj->kil", root, variances, root)
+    simple = (root * variances[:, None, :]) @ root.T
     pseudo = dimension + 2
     return np.asarray((scatters + pseudo * simple) / (counts + pseudo)[:, None, None])
 

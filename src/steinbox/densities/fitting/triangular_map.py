@@ -205,12 +205,16 @@ class _Regression:
 
     def fit(self, features: Array, values: Array, precisions: Array | None = None) -> Array:
         """Coefficients; the first feature is the constant, which is not shrunk to zero."""
-        weights = self.weights if precisions is None else precisions
+        weighted, moments = self._moments(features, self.weights if precisions is None else precisions)
+        return np.asarray(np.linalg.solve(moments, weighted @ values))
+
+    def _moments(self, features: Array, weights: Array) -> tuple[Array, Array]:
+        """The features times the weights, and the matrix of the normal equations."""
         weighted = (features * weights[:, None]).T
         moments = weighted @ features
         moments.flat[:: len(moments) + 1] += self.pseudo_points / self.num_points
         moments[0, 0] -= self.pseudo_points / self.num_points
-        return np.asarray(np.linalg.solve(moments, weighted @ values))
+        return weighted, moments
 
     def heteroscedastic(self, features: Array, values: Array, columns: Array) -> tuple[Array, Array]:
         """Mean and log-variance fitted in turn: weighted least squares, and Fisher's scoring."""
@@ -218,7 +222,9 @@ class _Regression:
         squares = (values - features @ mean) ** 2
         if columns.shape[1] == 1:
             return mean, np.log([self.weights @ squares + 1e-12])
-        log_variance = self.fit(columns, np.log(squares + 1e-6))
+        weighted, moments = self._moments(columns, self.weights)
+        regress = np.asarray(np.linalg.solve(moments, weighted), dtype=np.float64)  # the same in all sweeps
+        log_variance = regress @ np.log(squares + 1e-6)
         for _ in range(_MAX_SWEEPS):
             level = columns @ log_variance
             level = np.clip(level - self.weights @ level, -_MAX_LOG_VARIANCE_OFFSET, _MAX_LOG_VARIANCE_OFFSET)
@@ -227,7 +233,7 @@ class _Regression:
             mean = self.fit(features, values, precisions / precisions.sum())
             ratios = (values - features @ mean) ** 2 * evening
             ratios /= self.weights @ ratios + 1e-300
-            step = self.fit(columns, np.clip(ratios - 1, -1, 5))
+            step = regress @ np.clip(ratios - 1, -1, 5)
             log_variance = log_variance + step
             if np.abs(step).max() < _MIN_STEP:
                 break

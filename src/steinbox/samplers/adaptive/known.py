@@ -18,12 +18,10 @@ import numpy as np
 from steinbox.common.arrays import Array, Mask
 from steinbox.common.serialization import serializable
 from steinbox.densities.density import Density
-from steinbox.numerics.weights import normalize
 from steinbox.samplers.adaptive.weighted_archive import WeightedArchive
 
 _SLACK = 0.05  # of the distance to the top, in nats: far out, what is known is not known better than that
-_RARE = 0.05  # share of the weight on less dense points: a climb goes on from there
-_DEVIATIONS = 2.0  # the same for a Gaussian: standard deviations of its log-density below the mean, d / 2 below the top
+_DEVIATIONS = 2.0  # of a Gaussian's log-density, below its mean, d / 2 below the top: a climb goes on from there
 _SLACK_BELOW = 0.3  # the same where a point is less dense, since proposals err on the wide side
 
 
@@ -100,10 +98,7 @@ class Known:
         depth = half + _DEVIATIONS * np.sqrt(half)
         levels = [np.inf, *(summit.log_prob - depth for summit in self.summits)]
         if self.density is not None:
-            weights = normalize(self.archive.log_weights)
-            inside = weights > 0
-            log_prob = self.archive.log_prob[inside]
-            levels.append(np.quantile(log_prob, _RARE, weights=weights[inside], method="inverted_cdf"))
+            levels.append(self.archive.lowest_typical_log_prob)
         return np.array(levels)
 
     def compare(self, min_excess: float) -> tuple[Array, Mask, Mask]:

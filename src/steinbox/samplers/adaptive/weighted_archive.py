@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -16,6 +17,7 @@ from steinbox.numerics.herding import heaviest
 from steinbox.numerics.weights import effective_sample_size, log_sum_exp, normalize
 
 _OUTSIDE = 1e4  # nats below the heaviest: the log-weight of a point outside the support, if none inside is lighter
+_RARE = 0.05  # share of the weight on points that are less dense than is typical
 
 
 class NormalizedDensity(Protocol):
@@ -115,20 +117,27 @@ class WeightedArchive:
         """Points inside the support."""
         return int(np.isfinite(self.log_prob).sum())
 
-    @property
+    @cached_property
     def log_weights(self) -> Array:
         """The logarithms of the weights; −inf outside the support."""
         return self.log_prob - self.log_proposed
 
-    @property
+    @cached_property
     def log_evidence(self) -> float:
         r"""The estimate of :math:`\log \int p`."""
         return float(log_sum_exp(self.log_weights))
 
-    @property
+    @cached_property
     def effective_sample_size(self) -> float:
         """How many independent draws the weighted points are worth."""
         return effective_sample_size(normalize(self.log_weights))
+
+    @cached_property
+    def lowest_typical_log_prob(self) -> float:
+        """The log-density that few weighted points are below."""
+        weights = normalize(self.log_weights)
+        inside = weights > 0
+        return float(np.quantile(self.log_prob[inside], _RARE, weights=weights[inside], method="inverted_cdf"))
 
     def tempered(self, power: float) -> WeightedPoints:
         r"""The points that hold nearly all of the weight :math:`w^a`, with these weights."""

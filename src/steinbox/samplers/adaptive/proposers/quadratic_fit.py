@@ -17,8 +17,9 @@ from steinbox.samplers.adaptive.proposer import Draws, Offer, Proposer, View
 _MAX_POINTS = 4000  # or twice as many as there are coefficients: more make it slow
 _INFLATION = 1.15  # of the covariance: a proposal errs on the wide side
 _RIDGE = (1e-8, 1e-4, 1e-3)  # of the constant, of slopes and of products
-_TOLERANCE = 1e-7  # of least squares, relative
-_MAX_STEPS = 500  # of least squares
+_MAX_DENSE_FEATURES = 600  # coefficients: with more, least squares by steps take less time than by a matrix
+_TOLERANCE = 1e-7  # of least squares by steps, relative: 1e-5 may be several nats off
+_MAX_STEPS = 500
 
 
 @dataclass(frozen=True)
@@ -87,10 +88,14 @@ def _fit_quadratic(z: Array, log_prob: Array, weights: Array) -> tuple[Array, Ar
     """Slope at the origin and negative curvature of the quadratic."""
     quadratic = _Quadratic(z, np.sqrt(weights))
     values = np.sqrt(weights) * (log_prob - weights @ log_prob)
-    solution = scipy.sparse.linalg.lsmr(
-        quadratic.operator, quadratic.pad(values), atol=_TOLERANCE, btol=_TOLERANCE, maxiter=_MAX_STEPS
-    )
-    _, slope, products = quadratic.split(solution[0])
+    if len(quadratic.ridge) <= _MAX_DENSE_FEATURES:
+        coefficients = quadratic.solve(values)
+    else:
+        padded = quadratic.pad(values)
+        coefficients = scipy.sparse.linalg.lsmr(
+            quadratic.operator, padded, atol=_TOLERANCE, btol=_TOLERANCE, maxiter=_MAX_STEPS
+        )[0]
+    _, slope, products = quadratic.split(coefficients)
     return slope, -(products + products.T)
 
 
@@ -98,8 +103,8 @@ def _fit_quadratic(z: Array, log_prob: Array, weights: Array) -> tuple[Array, Ar
 class _Quadratic:
     """Constants, slopes and products of coordinates, to be fitted by least squares with a little ridge.
 
-    There are as many products as the square of the number of coordinates. As a matrix, with a row for every point, they
-    would fill the memory; as a linear map they cost no more than the points times a square matrix.
+    There are as many products as the square of the number of coordinates. In many dimensions a matrix with a row for
+    every point would fill the memory; as a linear map they cost no more than the points times a square matrix.
     """
 
     z: Array
@@ -125,6 +130,16 @@ class _Quadratic:
     def pad(self, values: Array) -> Array:
         """What the ridge's rows should be is zero."""
         return np.concatenate([values, np.zeros(len(self.ridge))])
+
+    def solve(self, values: Array) -> Array:
+        """The coefficients, from the normal equations."""
+        first, second = self.pairs
+        rows = self.roots[:, None] * np.column_stack(
+            [np.ones(len(self.z)), self.z, self.z[:, first] * self.z[:, second]]
+        )
+        moments = rows.T @ rows
+        moments.flat[:: len(moments) + 1] += self.ridge**2
+        return np.asarray(np.linalg.solve(moments, rows.T @ values))
 
     def split(self, coefficients: Array) -> tuple[float, Array, Array]:
         """The constant, the slopes, and the upper triangle of the products' coefficients."""
