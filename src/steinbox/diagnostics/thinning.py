@@ -117,11 +117,10 @@ def _weigh_in_groups(sample: SteinSample, metric: Metric, regularization: float)
 def _object(weights: Array, sample: SteinSample, *, is_learned: bool) -> str | None:
     """Why the weights should not be used, if there is a reason. Copies of a point count as one."""
     place = np.unique(sample.points, axis=0, return_inverse=True)[1].reshape(-1)
-    size, num_points = effective_sample_size(np.bincount(place, weights)), int(place.max()) + 1
+    size, num_points = _size_of_places(weights, place), int(place.max()) + 1
     if is_learned:
-        combined = weights * make_stein_sample(sample.points, sample.log_prob).weights
-        left = effective_sample_size(np.bincount(place, combined)) if combined.any() else 0.0
-        if left < _MIN_AGREEMENT * size:
+        held_out = make_stein_sample(sample.points, sample.log_prob).weights
+        if _size_of_places(weights * held_out, place) < _MIN_AGREEMENT * size:
             return (
                 "The log-density is too rough to be learned from its values at the points, and weights from them would "
                 "be wrong; more points or the score would help."
@@ -132,3 +131,10 @@ def _object(weights: Array, sample: SteinSample, *, is_learned: bool) -> str | N
             "these cover too little of it to be weighted."
         )
     return None
+
+
+def _size_of_places(weights: Array, place: IntegerArray) -> float:
+    """The effective sample size of weights that are summed over the copies of each point; zero if all are zero."""
+    total = np.zeros(int(place.max()) + 1)
+    np.add.at(total, place, weights)
+    return effective_sample_size(total) if total.any() else 0.0
