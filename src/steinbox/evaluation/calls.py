@@ -164,7 +164,9 @@ class Calls:
             with np.errstate(all="ignore"):
                 result: object = function(points.copy(), **random)
             return result
-        except (Exception, SystemExit) as error:  # the user's code may raise anything; it is reported, not hidden
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # the user's code may raise anything; it is reported, not hidden
             return fault_of_exception(error)
 
     def _generators(self, numbers: Any, attempt: int) -> Any:
