@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from steinbox.common.arrays import default_errstate
 from steinbox.common.checks import is_number, whole_number
 from steinbox.common.noise import Noise
 from steinbox.evaluation import Archive, Calls, Evaluator, as_workers
@@ -32,6 +33,7 @@ from steinbox.samplers.base import Method, Sampler, State, WeightedSample
 _ODD_QUANTITY = "The derived quantity {name!r} has not always the shape that it had first: where it has not, it is NaN."
 
 
+@default_errstate()
 def sample(
     log_prob: Callable[..., Any] | Model,
     initial: object = None,

@@ -51,7 +51,7 @@ def evaluate(workers, x):
     return outcome if isinstance(outcome, Fault) else outcome.log_prob[0]
 
 
-@pytest.mark.filterwarnings("ignore:A worker stopped")  # loky's own
+@pytest.mark.filterwarnings("ignore:A worker (stopped|was restarted)")  # loky's own
 def test_a_process_that_grows_and_is_started_anew_costs_nothing(monkeypatch, tmp_path):
     monkeypatch.setenv("LOKY_MAX_MEMORY_LEAK_SIZE", "1e7")  # 300 MB if not set
 
