@@ -9,7 +9,6 @@ from typer.testing import CliRunner
 
 import steinbox as sb
 from steinbox.cli.main import app
-from steinbox.common import files
 
 START = sb.Gaussian([0.0, 0.0], std=3.0)
 ESCAPE = "\x1b[2J\x1b]0;owned\x07"
@@ -122,7 +121,7 @@ def test_a_small_file_does_not_take_a_lot_of_memory(tmp_path, load):
 
 
 def test_what_is_saved_can_be_loaded_however_well_it_compresses(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "_SMALL_BYTES", 1000)
+    monkeypatch.setattr("steinbox.common.files._SMALL_BYTES", 1000)
     archive = sb.Archive(np.zeros((100_000, 3)), np.zeros(100_000), np.zeros(100_000))
     path = archive.save(tmp_path / "archive.npz")
     assert path.stat().st_size > 100_000 * 5 * 8

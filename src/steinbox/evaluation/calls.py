@@ -16,7 +16,7 @@ from steinbox.evaluation.faults import Fault, FaultKind, fault_of_exception
 Function: TypeAlias = Callable[..., Any]
 _REAL = "iuf"  # kinds of NumPy types; a truth value is no log-density
 _LOG_LIKELIHOOD = "log_likelihood"  # the name under which a likelihood is kept if there is a prior
-MAX_LOG_PROB = 1e17  # in size: beyond, neighboring numbers are more than 16 nats apart, and say nothing of a density
+MAX_LOG_PROB = 1e16  # in size: beyond, neighboring numbers are two nats apart or more, and say little of a density
 _MAX_SHOWN = 59  # characters of a returned object, in a message
 
 
