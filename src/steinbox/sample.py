@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from steinbox.common.arrays import default_errstate
 from steinbox.common.checks import is_number, whole_number
 from steinbox.common.labels import check_texts
 from steinbox.common.noise import Noise
@@ -37,6 +38,7 @@ _ODD_QUANTITY = (
 )
 
 
+@default_errstate()
 def sample(
     log_prob: Callable[..., Any] | Model,
     initial: object = None,

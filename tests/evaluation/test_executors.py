@@ -1,5 +1,7 @@
 """Where the evaluations run makes no difference, and what goes wrong there harms one point at most."""
 
+import asyncio
+import fnmatch
 import functools
 import multiprocessing
 import multiprocessing.pool
@@ -12,12 +14,15 @@ import threading
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
+import cloudpickle
 import loky
 import numpy as np
 import psutil
 import pytest
 
 import steinbox as sb
+from steinbox.evaluation.calls import Calls
+from steinbox.evaluation.remote import serialize
 
 START = sb.Gaussian([0.0, 0.0], std=3.0)
 SPAWN = multiprocessing.get_context("spawn")
@@ -357,6 +362,79 @@ def test_a_pool_that_loses_a_process_does_not_hang():
             assert "a process of the pool died" in str(error)  # noqa: PT017
         else:
             assert result.status is sb.Status.WORKERS_LOST
+
+
+@pytest.mark.parametrize("shut_down", ["shutdown", "close", "terminate", "terminate in a call"])
+def test_a_pool_that_is_shut_down_in_mid_run_leaves_a_valid_result(shut_down):
+    pool = ThreadPoolExecutor(2) if shut_down == "shutdown" else multiprocessing.pool.ThreadPool(2)
+    is_over = threading.Event()
+
+    def log_prob(x):
+        if is_over.is_set():
+            time.sleep(0.1)
+        return normal(x)
+
+    def end(iteration):
+        if iteration.index != 3:
+            return
+        is_over.set()
+        method = getattr(pool, shut_down.split()[0])
+        threading.Timer(0.3, method).start() if "call" in shut_down else method()
+
+    result = run(log_prob, executor=pool, callback=end)
+    assert result.status is sb.Status.WORKERS_LOST
+    assert len(result.trace["mean_log_prob"]) >= 4
+    assert np.isfinite(result.log_prob).any()
+
+
+class Odd(BaseException):
+    """Not an Exception."""
+
+
+@pytest.mark.parametrize("kind", [GeneratorExit, asyncio.CancelledError, Odd])
+@pytest.mark.parametrize("executor", [None, 1])
+def test_whatever_is_raised_fails_its_point(kind, executor):
+    def raises_it(x):
+        if at_some_points(x):
+            raise kind("so")
+        return normal(x)
+
+    result = run(raises_it, executor=executor)
+    assert result.status is sb.Status.BUDGET_SPENT
+    assert f"{kind.__name__}: so" in result.failures["exception"].message
+
+
+def test_a_function_of_main_travels_with_its_cached_helpers(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        textwrap.dedent("""
+            import functools
+            import steinbox as sb
+            @functools.cache
+            def factorial(n):
+                return n * factorial(n - 1) if n else 1.0
+            class Model:
+                @functools.lru_cache(maxsize=5)
+                def width(self):
+                    return factorial(3)
+            model = Model()
+            def log_prob(x):
+                assert Model.width.cache_parameters()["maxsize"] == 5
+                return -0.5 * float(x @ x) / model.width()
+            if __name__ == "__main__":
+                start = sb.Gaussian([0.0], std=3.0)
+                result = sb.sample(log_prob, start, num_particles=20, max_evals=200, executor=1, seed=0)
+                print(result.status.name, result.num_failures)
+        """)
+    )
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["BUDGET_SPENT", "0"], done.stderr
+
+
+def test_a_cached_function_of_a_module_travels_by_name():
+    cached = fnmatch._compile_pattern
+    assert type(cached) is type(functools.cache(normal))
+    assert cloudpickle.loads(serialize(Calls(cached))).log_prob is cached
 
 
 def test_slow_calls_are_not_late_because_they_travel_together():

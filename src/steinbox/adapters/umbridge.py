@@ -5,16 +5,20 @@ from __future__ import annotations
 import http.client
 import json
 import re
-import urllib.error
-import urllib.request
-from collections.abc import Mapping
+import socket
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 
 from steinbox.common.arrays import Array
 
 _PROTOCOL = 1.0
+_HEADERS = {"Content-Type": "application/json"}
+_MAX_BYTES = 2**26  # of an answer; a gradient of a million numbers has about 2**25
 _MAX_CHARACTERS = 300  # of an answer that is not JSON, in the error
 
 
@@ -37,7 +41,8 @@ class UMBridge:
     config : mapping, optional
         What the model is configured with, at each call.
     timeout : float, optional
-        Seconds after which a request counts as failed; no limit if not given. The server's computation goes on.
+        Seconds within which a request must be answered in full; no limit if not given. The server's computation goes
+        on.
 
     Attributes
     ----------
@@ -125,22 +130,63 @@ class UMBridge:
 
     def _request(self, endpoint: str, content: dict[str, Any] | None = None) -> dict[str, Any]:
         """The server's answer; raises what it reports as an error."""
-        body = None if content is None else json.dumps(content).encode()
-        request = urllib.request.Request(f"{self.url}/{endpoint}", body, {"Content-Type": "application/json"})
-        try:
-            with urllib.request.urlopen(request, timeout=self.timeout) as response:
-                text = response.read().decode(errors="replace")
-        except urllib.error.HTTPError as error:
-            with error:
-                raise UMBridgeError(_describe_error(error.read().decode(errors="replace"), error.code)) from None
-        except TimeoutError:
-            raise UMBridgeError(f"no answer from {self.url} within timeout={self.timeout} seconds") from None
-        except (OSError, http.client.HTTPException) as error:
-            raise UMBridgeError(f"no answer from {self.url}: {getattr(error, 'reason', error)}") from error
+        code, text = self._exchange(endpoint, None if content is None else json.dumps(content).encode())
+        if code != http.client.OK:
+            raise UMBridgeError(_describe_error(text, code))
         answer = _parse(text)
         if not isinstance(answer, dict) or "error" in answer:
             raise UMBridgeError(_describe_error(text, 200))
         return answer
+
+    def _exchange(self, endpoint: str, body: bytes | None) -> tuple[int, str]:
+        """Status and text of the server's answer. A redirection is not followed: points go where the user said."""
+        url = urlsplit(f"{self.url}/{endpoint}")
+        kind = http.client.HTTPSConnection if url.scheme == "https" else http.client.HTTPConnection
+        connection = kind(url.netloc, timeout=self.timeout)
+        late = UMBridgeError(f"no answer from {self.url} within timeout={self.timeout} seconds")
+        with closing(connection), _limit(connection) as is_late:
+            try:
+                connection.request("GET" if body is None else "POST", url.path, body, _HEADERS)
+                with connection.getresponse() as response:
+                    code, content = response.status, response.read(_MAX_BYTES + 1)
+            except (OSError, http.client.HTTPException) as error:
+                if is_late() or isinstance(error, TimeoutError):
+                    raise late from None
+                raise UMBridgeError(f"no answer from {self.url}: {error}") from error
+        if is_late():  # an answer without a length may just end
+            raise late
+        if len(content) > _MAX_BYTES:
+            raise UMBridgeError(f"expected an answer of at most {_MAX_BYTES:,} bytes from {self.url}, got more")
+        return code, content.decode(errors="replace")
+
+
+@contextmanager
+def _limit(connection: http.client.HTTPConnection) -> Iterator[Callable[[], bool]]:
+    """Cut the connection after its time-out, which its socket keeps only for every read anew; yields whether it did."""
+    if connection.timeout is None:
+        yield lambda: False
+        return
+    late, sockets = threading.Event(), []
+    connect = connection.connect
+
+    def connect_and_remember() -> None:  # the connection forgets its socket while an answer is still read from it
+        connect()
+        sockets.append(connection.sock)
+
+    def cut() -> None:
+        late.set()
+        for each in sockets:
+            with suppress(OSError):  # it is closed already
+                each.shutdown(socket.SHUT_RDWR)
+
+    timer = threading.Timer(connection.timeout, cut)
+    timer.daemon = True
+    timer.start()
+    connection.connect = connect_and_remember  # type: ignore[method-assign]
+    try:
+        yield late.is_set
+    finally:
+        timer.cancel()
 
 
 def _describe_error(text: str, code: int) -> str:
@@ -156,6 +202,6 @@ def _parse(text: str) -> Any:
     for version in (text, re.sub(r"\bnan\b", "NaN", re.sub(r"\binf\b", "Infinity", text))):
         try:
             return json.loads(version)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
     return None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TypeAlias
 
 import numpy as np
@@ -12,3 +14,10 @@ IntegerArray: TypeAlias = npt.NDArray[np.int64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 RNGLike: TypeAlias = np.random.Generator | int | None
 """What ``np.random.default_rng`` makes a generator of (SPEC 7 of Scientific Python)."""
+
+
+@contextmanager
+def default_errstate() -> Iterator[None]:
+    """NumPy's own rules for underflow and the like, whatever the user has set by ``np.seterr``; also a decorator."""
+    with np.errstate(divide="warn", over="warn", under="ignore", invalid="warn"):
+        yield

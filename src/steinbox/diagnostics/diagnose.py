@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
-from steinbox.common.arrays import Array
+from steinbox.common.arrays import Array, default_errstate
 from steinbox.common.tables import html_paragraphs
 from steinbox.diagnostics.discrepancy import Discrepancy
 from steinbox.diagnostics.goodness_of_fit import GoodnessOfFit, fit_test
@@ -95,6 +95,7 @@ class Diagnostics:
         return html_paragraphs([str(self)])
 
 
+@default_errstate()
 def diagnose(points: Array, log_prob: Array, weights: Array, rng: int | np.random.Generator | None) -> Diagnostics:
     """Diagnose a weighted sample: copies are merged, and more than 2,000 points are resampled."""
     rng = np.random.default_rng(rng)

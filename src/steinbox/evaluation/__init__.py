@@ -1,14 +1,15 @@
 """From points to values: the only room in which the user's code runs."""
 
-from steinbox.evaluation.archive import Archive
-from steinbox.evaluation.calls import Calls
+from steinbox.evaluation.archive import Archive, require_counts
+from steinbox.evaluation.calls import MAX_LOG_PROB, Calls
 from steinbox.evaluation.evaluator import Account, Evaluator, TargetError, TimeSpentError
 from steinbox.evaluation.executors import as_workers
-from steinbox.evaluation.faults import Failure
+from steinbox.evaluation.faults import Failure, count_failures
 from steinbox.evaluation.types import Evaluation
 from steinbox.evaluation.workers import Workers, WorkersLostError
 
 __all__ = [
+    "MAX_LOG_PROB",
     "Account",
     "Archive",
     "Calls",
@@ -20,4 +21,6 @@ __all__ = [
     "Workers",
     "WorkersLostError",
     "as_workers",
+    "count_failures",
+    "require_counts",
 ]

@@ -9,8 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from steinbox.common.arrays import Array
+from steinbox.common.files import load_arrays, save_arrays
 from steinbox.common.serialization import serializable
 from steinbox.evaluation.derived import join
+from steinbox.evaluation.faults import Failure, count_failures
 
 _SAME_RTOL = 1e-9  # by which a coordinate may change on the way through the bounds and back
 
@@ -87,10 +89,8 @@ class Archive:
 
     def save(self, path: str | Path) -> Path:
         """Write it to one ``.npz`` file of arrays; returns the path."""
-        path = Path(path)
-        with path.open("wb") as file:
-            np.savez_compressed(file, allow_pickle=False, **self.to_arrays())
-        return path
+        save_arrays(path, self.to_arrays())
+        return Path(path)
 
     def to_arrays(self) -> dict[str, Array]:
         """All of it by names, as :meth:`from_arrays` reads it."""
@@ -107,8 +107,7 @@ class Archive:
     def load(cls, path: str | Path) -> Archive:
         """Read what :meth:`save` wrote. Loading runs no code from the file."""
         try:
-            with np.load(path, allow_pickle=False) as file:
-                return cls.from_arrays(file)
+            return cls.from_arrays(load_arrays(path))
         except FileNotFoundError:
             raise
         except Exception as error:
@@ -116,3 +115,12 @@ class Archive:
 
     def __repr__(self) -> str:
         return f"<steinbox.Archive: {len(self):,} evaluations in {self.points.shape[1]} dimensions>"
+
+
+def require_counts(num_evals: object, failures: Mapping[str, Failure], archive: Archive) -> None:
+    """Refuse counters of a file that cannot be true: every evaluation failed or is in the archive."""
+    num_failures, num_archived = count_failures(failures), len(archive)
+    counts = [num_evals, *(failure.count for failure in failures.values())]
+    is_possible = all(type(count) is int and count >= 0 for count in counts)
+    if not is_possible or num_evals != num_failures + num_archived:
+        raise ValueError(f"it claims {num_evals} evaluations, has {num_archived}, and says that {num_failures} failed")

@@ -16,6 +16,7 @@ from steinbox.evaluation.faults import Fault, FaultKind, fault_of_exception
 Function: TypeAlias = Callable[..., Any]
 _REAL = "iuf"  # kinds of NumPy types; a truth value is no log-density
 _LOG_LIKELIHOOD = "log_likelihood"  # the name under which a likelihood is kept if there is a prior
+MAX_LOG_PROB = 1e16  # in size: beyond, neighboring numbers are two nats apart or more, and say little of a density
 _MAX_SHOWN = 59  # characters of a returned object, in a message
 
 
@@ -164,7 +165,9 @@ class Calls:
             with np.errstate(all="ignore"):
                 result: object = function(points.copy(), **random)
             return result
-        except (Exception, SystemExit) as error:  # the user's code may raise anything; it is reported, not hidden
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # the user's code may raise anything; it is reported, not hidden
             return fault_of_exception(error)
 
     def _generators(self, numbers: Any, attempt: int) -> Any:
@@ -253,14 +256,16 @@ def _read_number(outcome: object) -> tuple[float, Fault | None]:
     if array.size != 1 or array.dtype.kind not in _REAL:
         return -np.inf, Fault(FaultKind.NO_NUMBER, f"log_prob returned {_show(outcome)}, expected one real number")
     value = float(array.reshape(()))
-    if np.isnan(value) or value == np.inf:
-        return -np.inf, Fault(FaultKind.NAN if np.isnan(value) else FaultKind.INFINITE, f"log_prob returned {value}")
-    return value, None
+    if np.isnan(value) or value > MAX_LOG_PROB:
+        remark = f", above {MAX_LOG_PROB:g}, where numbers are too coarse for a density" if np.isfinite(value) else ""
+        kind = FaultKind.NAN if np.isnan(value) else FaultKind.INFINITE
+        return -np.inf, Fault(kind, f"log_prob returned {value}{remark}")
+    return (-np.inf if value < -MAX_LOG_PROB else value), None
 
 
 def _needs_checks(array: np.ndarray[Any, Any]) -> bool:
-    """Whether the rows must be read one by one: not all of them are finite real numbers."""
-    return array.dtype.kind not in _REAL or not np.isfinite(array).all()
+    """Whether the rows must be read one by one: not all of them are real numbers of a size that means something."""
+    return array.dtype.kind not in _REAL or not (np.abs(array) <= MAX_LOG_PROB).all()
 
 
 def _to_numpy(value: object) -> np.ndarray[Any, Any]:

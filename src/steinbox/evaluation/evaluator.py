@@ -15,7 +15,7 @@ from steinbox.common.serialization import serializable
 from steinbox.evaluation.archive import Archive
 from steinbox.evaluation.calls import Block, Calls, Values
 from steinbox.evaluation.derived import Quantities, stack
-from steinbox.evaluation.faults import Failure, Fault, FaultKind, add_fault, hint_for_shape
+from steinbox.evaluation.faults import Failure, Fault, FaultKind, add_fault, count_failures, hint_for_shape
 from steinbox.evaluation.types import Evaluation
 from steinbox.evaluation.workers import Dispatcher, InProcess, Workers
 from steinbox.maps.bijection import Bijection, Identity
@@ -102,7 +102,7 @@ class Evaluator:
     @property
     def num_failures(self) -> int:
         """Evaluations that failed so far."""
-        return sum(failure.count for failure in self.failures.values())
+        return count_failures(self.failures)
 
     @property
     def is_late(self) -> bool:

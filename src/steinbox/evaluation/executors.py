@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from multiprocessing.pool import ThreadPool
+from multiprocessing.pool import TERMINATE, ThreadPool
 from typing import Any
 
 import numpy as np
@@ -64,7 +64,7 @@ def _from_pool(pool: Any, calls: Calls, timeout: float | None) -> Futures:
 
 
 def _process_check(pool: Any) -> Callable[[], None]:
-    """A check for a ``multiprocessing`` pool, which replaces a process that died but never answers its call."""
+    """A check for a ``multiprocessing`` pool, which never answers the call of a process that died or was terminated."""
 
     def processes() -> set[Any]:
         return {getattr(process, "pid", None) for process in getattr(pool, "_pool", ())}
@@ -73,6 +73,8 @@ def _process_check(pool: Any) -> Callable[[], None]:
     renews_processes = getattr(pool, "_maxtasksperchild", None) is not None
 
     def check() -> None:
+        if getattr(pool, "_state", None) == TERMINATE:
+            raise WorkersLostError("the pool was terminated")
         if not renews_processes and not processes() >= first:
             raise WorkersLostError("a process of the pool died, and its call with it; executor=2 would replace it")
 

@@ -90,6 +90,11 @@ class Failure:
         return cls(int(data["count"]), tuple(map(float, data["point"])), str(data["message"]), str(data["traceback"]))
 
 
+def count_failures(failures: Mapping[str, Failure]) -> int:
+    """All of them, of every kind."""
+    return sum(failure.count for failure in failures.values())
+
+
 def add_fault(failures: Mapping[str, Failure], point: Array, fault: Fault) -> dict[str, Failure]:
     """The report after one more failed evaluation; of each kind the first is kept."""
     known = failures.get(fault.kind.value)

@@ -12,12 +12,11 @@ from typing import Any, TypeAlias
 from steinbox.evaluation.calls import Block, Calls
 from steinbox.evaluation.faults import Fault, FaultKind
 from steinbox.evaluation.remote import NEEDS_FUNCTION, evaluate_remotely
-from steinbox.evaluation.workers import Finished, WorkersLostError
+from steinbox.evaluation.workers import START_SECONDS, Finished, WorkersLostError
 
 Submit: TypeAlias = Callable[..., "Future[Any]"]
 
 _POLL_SECONDS = 0.1  # between two looks at the clock and at the workers' health
-_START_SECONDS = 60.0  # what the first answer may take beyond the time-out: workers start, and load the function
 _MAX_TIMEOUTS_TO_WAIT = 10  # time-outs after which workers that all hang are given up
 
 
@@ -53,7 +52,7 @@ class Futures:
         self.max_block_seconds = float("inf") if timeout is None else 0.0
         self._running: dict[Future[Any], _Running] = {}
         self._abandoned: set[Future[Any]] = set()
-        self._grace_seconds = _START_SECONDS  # beyond the time-out, until a first answer
+        self._grace_seconds = START_SECONDS  # beyond the time-out, until a first answer
 
     @property
     def num_free(self) -> int:
@@ -65,7 +64,7 @@ class Futures:
         task = (self._calls, block) if self._payload is None else (evaluate_remotely, self._token, payload, block)
         try:
             future = self._submit(*task)
-        except BrokenExecutor as error:  # it broke while it had nothing to do
+        except Exception as error:  # it broke, or somebody shut it down
             raise _lost(error) from error
         self._running[future] = _Running(block)
 
@@ -126,8 +125,8 @@ class Futures:
         self.cancel()
 
 
-def _lost(error: BrokenExecutor) -> WorkersLostError:
+def _lost(error: BaseException) -> WorkersLostError:
     return WorkersLostError(
-        f"the executor broke: {error} Processes of steinbox's own are replaced when they die: give executor=2, or any "
-        "other number"
+        f"the executor takes no more calls ({type(error).__name__}: {error}). Processes of steinbox's own are replaced "
+        "when they die: give executor=2, or any other number"
     )

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import os
 import pickle
 import signal
-import tempfile
 import threading
 import time
-from collections import OrderedDict
+from collections import ChainMap, OrderedDict
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from steinbox.evaluation.calls import Block, Calls, Values
 from steinbox.evaluation.faults import Fault
@@ -23,25 +24,26 @@ _PARENT_CHECK_SECONDS = 1.0
 _installed: OrderedDict[str, Calls] = OrderedDict()  # by token, the last one sent at the end
 
 
-def install(token: str, payload: bytes) -> None:
-    """Keep the user's functions in this process."""
+def install(token: str, payload: bytes | Path) -> None:
+    """Keep the user's functions, of these bytes or of a file, in this process."""
     import cloudpickle
 
-    _keep(token, cloudpickle.loads(payload))
-
-
-def install_from_file(token: str, path: Path) -> None:
-    """Keep the functions of a file, in a process that leaves Ctrl-C to its parent and exits with it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_exit_with_parent, args=(os.getppid(), path), daemon=True).start()
-    with path.open("rb") as file:
+    if isinstance(payload, bytes):
+        _keep(token, cloudpickle.loads(payload))
+        return
+    with payload.open("rb") as file:
         _keep(token, pickle.load(file))
 
 
-def _exit_with_parent(parent: int, path: Path) -> None:
+def belong_to(parent: int) -> None:
+    """Make this process, as soon as it starts, leave Ctrl-C to its parent and exit with it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_exit_with, args=(parent,), daemon=True).start()
+
+
+def _exit_with(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(_PARENT_CHECK_SECONDS)
-    path.unlink(missing_ok=True)
     os._exit(1)
 
 
@@ -51,7 +53,7 @@ def _keep(token: str, calls: Calls) -> None:
         _installed.popitem(last=False)
 
 
-def evaluate_remotely(token: str, payload: bytes | None, block: Block) -> Values | Fault | str:
+def evaluate_remotely(token: str, payload: bytes | Path | None, block: Block) -> Values | Fault | str:
     """Evaluate in this process, or answer that it needs the functions first."""
     if token not in _installed and payload is not None:
         install(token, payload)
@@ -66,15 +68,10 @@ def serialize(calls: Calls) -> bytes:
     return buffer.getvalue()
 
 
-def serialize_to_file(calls: Calls) -> Path:
-    """The same in a temporary file, without a copy of large data in memory."""
-    with tempfile.NamedTemporaryFile(prefix="steinbox-", delete=False) as file:
-        try:
-            _write(calls, file)
-        except BaseException:
-            Path(file.name).unlink()
-            raise
-    return Path(file.name)
+def serialize_to_file(calls: Calls, path: Path) -> None:
+    """The same in a new file that only this user may read, without a copy of large data in memory."""
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        _write(calls, file)
 
 
 def _write(calls: Calls, file: IO[bytes]) -> None:
@@ -83,7 +80,7 @@ def _write(calls: Calls, file: IO[bytes]) -> None:
     except ImportError:
         raise ImportError('evaluation in other processes needs cloudpickle: pip install "steinbox[parallel]"') from None
     try:
-        cloudpickle.dump(calls, file)
+        _pickler_class(cloudpickle)(file).dump(calls)
     except OSError:
         raise
     except Exception as error:
@@ -91,3 +88,23 @@ def _write(calls: Calls, file: IO[bytes]) -> None:
             f"log_prob cannot be sent to another process ({type(error).__name__}: {error}). Open files, locks and "
             "connections inside the function, or leave executor=None"
         ) from error
+
+
+def _pickler_class(cloudpickle: Any) -> Any:
+    """The pickler of cloudpickle, which sends functions of ``__main__`` by value, extended to their cached helpers."""
+    table = ChainMap({_CachedFunction: _reduce_cached}, cloudpickle.Pickler.dispatch_table)
+    return type("Pickler", (cloudpickle.Pickler,), {"dispatch_table": table})
+
+
+_CachedFunction = type(functools.cache(len))
+
+
+def _reduce_cached(function: Any) -> str | tuple[Callable[..., Any], tuple[Any, ...]]:
+    """A function behind ``functools.cache`` by its name if it can be imported, and else by value, its cache empty."""
+    if function.__module__ != "__main__" and "<locals>" not in function.__qualname__:
+        return str(function.__qualname__)
+    return _cache, (function.__wrapped__, function.cache_parameters())
+
+
+def _cache(function: Callable[..., Any], parameters: Mapping[str, Any]) -> Any:
+    return functools.lru_cache(**parameters)(function)

@@ -13,6 +13,7 @@ from steinbox.evaluation.calls import Block, Calls, Values
 from steinbox.evaluation.faults import Fault, FaultKind
 
 Finished: TypeAlias = tuple[Block, Values | Fault]
+START_SECONDS = 60.0  # what a first answer may take beyond the time-out: workers start, functions load and compile
 _BLOCK_SECONDS = 0.1  # long compared with a round trip to a worker, short compared with what its death may cost
 _TIME_LEARNING_RATE = 0.2  # of the running mean of the time per point
 

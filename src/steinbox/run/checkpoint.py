@@ -9,6 +9,7 @@ import time
 import warnings
 import weakref
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import Self
 import numpy as np
 
 from steinbox.common.checks import require_number
+from steinbox.common.files import open_new, real_path
 from steinbox.common.serialization import SerializationError
 from steinbox.run.snapshot import Snapshot, UnreadableError, decode, encode
 
@@ -66,7 +68,7 @@ class Journal:
     """The checkpoint of one run, which alone may use it: ``with Journal(checkpoint) as journal``."""
 
     def __init__(self, checkpoint: Checkpoint) -> None:
-        self._path = Path(checkpoint.path).expanduser().absolute()
+        self._path = real_path(checkpoint.path)
         self._seconds = checkpoint.seconds
         self._last_write, self._write_seconds = -np.inf, 0.0
         self._pending: Callable[[], Snapshot] | None = None
@@ -87,13 +89,17 @@ class Journal:
         return self._path.with_name(f"{self._path.name}.lock")
 
     def __enter__(self) -> Self:
-        if not self._path.parent.is_dir():
-            raise CheckpointError(f"there is no folder {self._path.parent} for the checkpoint")
-        if self._path.is_dir():
-            raise CheckpointError(f"expected the checkpoint to be a file, {self._path} is a folder")
         try:
+            if not self._path.parent.is_dir():
+                raise CheckpointError(f"there is no folder {self._path.parent} for the checkpoint")
+            if self._path.is_dir():
+                raise CheckpointError(f"expected the checkpoint to be a file, {self._path} is a folder")
             self._lock = _acquire_lock(self._lock_path) if fcntl is not None else None
+            for path in (_between(self._previous), self._partial):  # to see now what could not be written later
+                open_new(path).close()
+                path.unlink()
         except OSError as error:
+            self._release_lock()
             raise CheckpointError(f"no checkpoint can be written to {self._path.parent}: {error}") from None
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=partial(_close_lock_in_child, weakref.ref(self)))
@@ -102,10 +108,18 @@ class Journal:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._partial.unlink(missing_ok=True)
-        if self._lock is not None:
+        with suppress(OSError):
+            self._partial.unlink(missing_ok=True)
+        self._release_lock()
+
+    def _release_lock(self) -> None:
+        """Whatever became of its file, which may have been moved or made read-only since."""
+        if self._lock is None:
+            return
+        with suppress(OSError):
             self._lock_path.unlink(missing_ok=True)
-            os.close(self._lock)
+        os.close(self._lock)
+        self._lock = None
 
     def load(self) -> Snapshot | None:
         """The last good snapshot, or None if there is none yet."""
@@ -135,7 +149,7 @@ class Journal:
             self.write_last()
 
     def write_last(self) -> None:
-        """Write the last snapshot unless it is written; on a full disk the old file and the run stay intact."""
+        """Write the last snapshot unless it is written; if that fails, the old file and the run stay intact."""
         if self._pending is None:
             return
         start = time.monotonic()
@@ -143,13 +157,13 @@ class Journal:
             self._write(encode(self._pending()))
             self._pending = None
             _LOGGER.info("checkpoint written to %s", self._path)
-        except OSError as error:
+        except Exception as error:
             self._warn(f"The checkpoint could not be written ({error}); the run continues without it.")
         self._last_write = time.monotonic()
         self._write_seconds = self._last_write - start
 
     def _write(self, content: bytes) -> None:
-        with self._partial.open("wb") as file:
+        with open_new(self._partial) as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
@@ -190,13 +204,17 @@ def _close_lock_in_child(journal: weakref.ref[Journal]) -> None:
 
 def _link(path: Path, other: Path) -> None:
     """Make the other name stand for the same file, so that neither is ever missing."""
-    between = other.with_name(f"{other.name}.partial")
+    between = _between(other)
     between.unlink(missing_ok=True)
     try:
         between.hardlink_to(path)
     except OSError:  # a file system without links
         shutil.copyfile(path, between)
     between.replace(other)
+
+
+def _between(other: Path) -> Path:
+    return other.with_name(f"{other.name}.partial")
 
 
 def _sync_folder(folder: Path) -> None:

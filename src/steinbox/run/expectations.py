@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from steinbox.common.arrays import Array
+from steinbox.common.arrays import Array, default_errstate
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +56,7 @@ class WeightedPoints:
     weights: Array
 
     @classmethod
+    @default_errstate()
     def merge(cls, points: Array, weights: Array) -> WeightedPoints:
         """Of any weighted points, with what counts: copies are one point, and points without weight are none.
 
@@ -80,6 +81,7 @@ class WeightedPoints:
             )
         return self._average(values)
 
+    @default_errstate()
     def _average(self, values: Array) -> Estimate:
         mean = np.tensordot(self.weights, values, axes=1)
         return Estimate(mean, np.sqrt(np.tensordot(self.weights**2, (values - mean) ** 2, axes=1)))
@@ -90,6 +92,7 @@ class WeightedPoints:
         return self._average(self.points)
 
     @property
+    @default_errstate()
     def cov(self) -> Estimate:
         r"""The covariance matrix, (d, d): of :math:`c_j c_k` with :math:`c = x - \hat\mu`.
 
@@ -115,6 +118,7 @@ class WeightedPoints:
         return Estimate(values, errors) if levels.ndim else Estimate(values[0], errors[0])
 
 
+@default_errstate()
 def _quantile(values: Array, weights: Array, levels: Array) -> tuple[Array, Array]:
     """Quantiles of numbers at these levels, and their errors."""
     order = np.argsort(values, kind="stable")

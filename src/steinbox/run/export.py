@@ -11,8 +11,8 @@ import numpy as np
 
 from steinbox.common.arrays import Array, IntegerArray
 from steinbox.common.checks import require_count
+from steinbox.common.files import replace_file
 from steinbox.numerics.weights import systematic_resample
-from steinbox.run.result_file import replace_file
 
 if TYPE_CHECKING:
     from steinbox.run.result import Result

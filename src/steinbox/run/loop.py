@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeAlias
 import numpy as np
 
 from steinbox.common.arrays import Array
-from steinbox.evaluation import Evaluation, Evaluator, TimeSpentError, WorkersLostError
+from steinbox.evaluation import MAX_LOG_PROB, Evaluation, Evaluator, TimeSpentError, WorkersLostError
 from steinbox.run.record import Record
 from steinbox.run.signals import Terminated
 from steinbox.run.status import Status
@@ -60,6 +60,7 @@ _STATUS_OF: dict[type[BaseException], Status] = {
     KeyboardInterrupt: Status.INTERRUPTED,
     TimeSpentError: Status.TIME_SPENT,
     StalledError: Status.STALLED,
+    np.linalg.LinAlgError: Status.STALLED,
     CallbackError: Status.CALLBACK_FAILED,
     WorkersLostError: Status.WORKERS_LOST,
 }
@@ -184,7 +185,7 @@ def _check_batch(evaluation: Evaluation, evaluator: Evaluator, is_first: bool) -
     if is_first:
         failed = next((f" ({evaluator.num_failures} failed, the first {f})" for f in evaluator.failures.values()), "")
         raise ValueError(
-            f"log_prob is -inf at all {len(evaluation.log_prob)} initial points{failed}"
+            f"log_prob is -inf, or below {-MAX_LOG_PROB:g}, at all {len(evaluation.log_prob)} initial points{failed}"
             + ": there is nothing to start from. Choose an `initial` that overlaps the support of the target."
         )
     return Status.TARGET_FAILED if evaluation.failed.all() else Status.SUPPORT_LOST

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-import secrets
 import zipfile
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from steinbox.common.arrays import Array
+from steinbox.common.files import header_of, load_arrays, save_arrays
 from steinbox.common.serialization import SerializationError, describe_format, pack, unpack
-from steinbox.evaluation import Archive, Failure
+from steinbox.evaluation import Archive, Failure, count_failures, require_counts
 from steinbox.maps.bounds import Bounds
 from steinbox.run.failures import Failures
 from steinbox.run.status import Status
@@ -57,22 +56,7 @@ def require_ending(path: Path) -> None:
 def write_result(result: Result, path: Path) -> None:
     """Write everything."""
     header, arrays = _to_header_and_arrays(result)
-
-    def write(partial: Path) -> None:
-        with partial.open("wb") as file:
-            np.savez_compressed(file, allow_pickle=False, header=np.array(json.dumps(header)), **arrays)
-
-    replace_file(path, write)
-
-
-def replace_file(path: Path, write: Callable[[Path], None]) -> None:
-    """Write beside the place and then move there: a failure leaves what was there before."""
-    partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        write(partial)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    save_arrays(path, {"header": np.array(json.dumps(header)), **arrays})
 
 
 def read_result(path: str | Path) -> dict[str, Any]:
@@ -80,9 +64,8 @@ def read_result(path: str | Path) -> dict[str, Any]:
     if not Path(path).is_dir() and Path(path).exists() and not zipfile.is_zipfile(path):
         raise ValueError(f"{path} is not a result that steinbox saved: it is no .npz file")
     try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        header = json.loads(str(arrays.pop("header", "{}")))
+        arrays = load_arrays(path)
+        header = header_of(arrays)
         number = _format_number(header.pop("format", None))
         if number in _READABLE:
             return _from_header_and_arrays(header, arrays)
@@ -127,6 +110,8 @@ def _from_header_and_arrays(header: dict[str, Any], arrays: dict[str, Array]) ->
         "mixture": unpack(header["mixture"], _pop_prefix(arrays, "mixture/")),
         "record": unpack(header.get("record"), _pop_prefix(arrays, "record/")),
     }
+    require_counts(header["num_evals"], header["failures"], archive)
+    header["num_failures"] = count_failures(header["failures"])
     return {"trace": trace, "archive": archive} | header | {name: arrays[name] for name in _ARRAYS}
 
 

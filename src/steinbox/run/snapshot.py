@@ -20,8 +20,9 @@ from typing import Any
 import numpy as np
 
 from steinbox.common.arrays import Array
+from steinbox.common.files import load_arrays, without_controls
 from steinbox.common.serialization import SerializationError, describe_format, pack, unpack
-from steinbox.evaluation import Account, Archive
+from steinbox.evaluation import Account, Archive, require_counts
 from steinbox.run.loop import trace_columns
 from steinbox.run.record import Record
 
@@ -80,15 +81,17 @@ def decode(data: bytes) -> Snapshot:
 
     content = _verify(data)
     try:
-        with np.load(io.BytesIO(content), allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
+        arrays = load_arrays(content)
         header = json.loads(str(arrays.pop("header")))
+        header["account"] = without_controls(header["account"])  # the rest is compared, and shown by nobody
         account, archive, state, trace, record = (
             unpack(header[key], arrays) for key in ("account", "archive", "state", "trace", "record")
         )
-        is_run = isinstance(account, Account) and isinstance(archive, Archive) and is_dataclass(state)
-        if not is_run or not isinstance(record, Record | None):
+        if not (isinstance(account, Account) and isinstance(archive, Archive) and is_dataclass(state)):
             raise ValueError("it holds no state of a run")
+        if not isinstance(record, Record | None):
+            raise ValueError("it holds no record of a run")
+        require_counts(account.num_evals, account.failures, archive)
         problem, seed, generator = dict(header["problem"]), int(header["seed"]), dict(header["generator"])
         return Snapshot(problem, seed, generator, account, archive, state, _rows(trace), record)
     except SerializationError:
