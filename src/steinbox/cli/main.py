@@ -10,6 +10,7 @@ import steinbox as sb
 from steinbox.cli.console import out_console
 from steinbox.cli.demo import demo
 from steinbox.cli.diagnose import diagnose
+from steinbox.cli.report import report
 from steinbox.cli.reproduce import reproduce
 from steinbox.cli.sample import sample
 
@@ -28,7 +29,7 @@ def _root(version: Annotated[bool, typer.Option("--version", help="Show the vers
         raise typer.Exit
 
 
-for _command in (sample, diagnose, reproduce, demo):
+for _command in (sample, diagnose, report, reproduce, demo):
     app.command()(_command)
 
 
