@@ -26,6 +26,18 @@ class Finding:
     text: str
 
 
+def worst_level(findings: Sequence[Finding]) -> Level:
+    """That of the finding that speaks most against a result; a note does not.
+
+    Examples
+    --------
+    >>> worst_level([Finding(Level.GOOD, "It converged."), Finding(Level.NOTE, "It was fast.")]).name
+    'GOOD'
+    """
+    worst = max((finding.level for finding in findings), default=Level.GOOD)
+    return Level.GOOD if worst is Level.NOTE else worst
+
+
 @dataclass(frozen=True)
 class Verdict:
     """Whether a result can be trusted, why, and what to do, in words."""
@@ -36,9 +48,8 @@ class Verdict:
 
     @property
     def level(self) -> Level:
-        """That of the finding that speaks most against it; a note does not."""
-        worst = max((finding.level for finding in self.findings), default=Level.GOOD)
-        return Level.GOOD if worst is Level.NOTE else worst
+        """The worst of its findings."""
+        return worst_level(self.findings)
 
 
 @dataclass(frozen=True)

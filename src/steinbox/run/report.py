@@ -81,7 +81,7 @@ def _diagnose(result: Result) -> tuple[Diagnostics | None, list[str]]:
 def _facts(result: Result) -> Iterator[tuple[str, str]]:
     yield "evaluations", f"{result.num_evals:,}"
     yield "failed", f"{result.num_failures:,}"
-    yield "worth in draws", f"{result.effective_sample_size:,.0f}"
+    yield "effective draws", f"{result.effective_sample_size:,.0f}"
     if np.isfinite(result.log_evidence):
         yield "log-evidence", _with_error(result.log_evidence, result.log_evidence_error)
     if np.isfinite(result.pareto_shape):

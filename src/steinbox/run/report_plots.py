@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from steinbox.common.arrays import Array, IntegerArray
+from steinbox.maps.bounds import Between, OneSided, Parameter, Periodic
 from steinbox.numerics.weights import systematic_resample
 from steinbox.report import Cloud, Curve, Way
 
@@ -105,16 +106,17 @@ def _evenly(number: int, at_most: int) -> IntegerArray:
 
 def _limits(points: Array, outside: float, result: Result) -> tuple[Array, Array]:
     """The ends of axes that leave a small part of the points outside; not beyond the bounds."""
-    found = [_axis(column[np.isfinite(column)], outside) for column in points.T]
-    if result.bounds is not None:
-        for k, parameter in enumerate(result.bounds.parameters):
-            finite = points[np.isfinite(points[:, k]), k]
-            ends = np.array(found[k])
-            inside = parameter.inside(ends)
-            inner = (finite.min(), finite.max()) if len(finite) else (0.0, 1.0)
-            found[k] = tuple(np.where(inside | (inner[0] == inner[1]), ends, inner).tolist())
-    low, high = np.array(found).T
+    low, high = np.array([_axis(column[np.isfinite(column)], outside) for column in points.T]).T
+    for k, parameter in enumerate(() if result.bounds is None else result.bounds.parameters):
+        low[k], high[k] = np.clip([low[k], high[k]], *_walls(parameter))
     return low, high
+
+
+def _walls(parameter: Parameter) -> tuple[float, float]:
+    """The bounds of a parameter."""
+    if isinstance(parameter, OneSided):
+        return (parameter.bound, np.inf) if parameter.sign > 0 else (-np.inf, parameter.bound)
+    return (parameter.low, parameter.high) if isinstance(parameter, Between | Periodic) else (-np.inf, np.inf)
 
 
 def _axis(values: Array, outside: float) -> tuple[float, float]:

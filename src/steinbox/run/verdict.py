@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from steinbox.report import Finding, Level, Verdict
+from steinbox.report import Finding, Level, Verdict, worst_level
 from steinbox.run.status import Status
 from steinbox.samplers.adaptive.tuning import Tuning
 
@@ -45,15 +45,15 @@ def judge(result: Result, diagnostics: Diagnostics | None) -> Verdict:
     >>> judge(result, result.diagnostics()).headline
     'Nothing speaks against this result.'
     """
-    findings = (
+    of_sampling = (
         *_status_findings(result),
         *_weight_findings(result),
         *_test_findings(diagnostics),
         *_coverage_findings(result),
-        *_failure_findings(result),
     )
-    verdict = Verdict("", findings, ())
-    return Verdict(_HEADLINES[verdict.level], findings, tuple(_advice(result, verdict.level)))
+    findings = (*of_sampling, *_failure_findings(result))
+    needs_more = worst_level(of_sampling) is not Level.GOOD
+    return Verdict(_HEADLINES[worst_level(findings)], findings, tuple(_advice(result, needs_more=needs_more)))
 
 
 def has_pool(result: Result) -> bool:
@@ -149,7 +149,8 @@ def _coverage_findings(result: Result) -> Iterator[Finding]:
         yield Finding(Level.NOTE, "This method does not search for other modes: nothing is known of what was not seen.")
         return
     searched = (
-        f"{coverage.num_climbs} climbs in search of other modes found {coverage.num_finds or 'none'}. About "
+        f"{coverage.num_climbs or 'No'} climbs were made in search of other modes, and "
+        f"{coverage.num_finds or 'none'} were found. About "
         f"{coverage.unseen:.1%} of the places where the run may start, and {coverage.upper:.1%} at most, are expected "
         "to lead to a mode not seen."
     )
@@ -166,14 +167,14 @@ def _failure_findings(result: Result) -> Iterator[Finding]:
         )
 
 
-def _advice(result: Result, level: Level) -> Iterator[str]:
+def _advice(result: Result, *, needs_more: bool) -> Iterator[str]:
     if result.num_failures:
         yield (
             "Look at the failures below. Where the density is zero, return -inf instead of raising: that is no failure."
         )
     if result.status in (Status.TIME_SPENT, Status.INTERRUPTED, Status.TERMINATED):
         yield "Let it go on: with checkpoint= the same call resumes where the run ended."
-    if level is not Level.GOOD:
+    if needs_more:
         budget = result.config.get("max_evals")
         yield f"Allow more evaluations{f' than {budget:,}' if isinstance(budget, int) else ''}: max_evals=."
         yield "Start closer to the target or wider around it, and give bounds= where the density ends."

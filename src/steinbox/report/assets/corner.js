@@ -189,7 +189,7 @@ function drawTicks(context, [low, high], place, length, { below, left }) {
   context.fillStyle = color("soft");
   context.strokeStyle = color("soft");
   context.font = "11px system-ui, sans-serif";
-  const values = ticks(low, high, Math.max(1, Math.min(4, Math.floor(length / 48))));
+  const values = ticks(low, high, Math.max(2, Math.min(5, Math.floor(length / 40))));
   let last = -Infinity;
   for (const value of values) {
     const text = show(value);

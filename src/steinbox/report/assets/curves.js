@@ -21,7 +21,7 @@ function drawCurve({ name, values }) {
   const last = values.findLastIndex(isNumber);
   const svg = makeSvg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${label}: from ${show(values[values.findIndex(isNumber)])} to ${show(values[last])}` });
   svg.append(makeSvg("line", { class: "axis", x1: left, x2: width - right, y1: height - bottom, y2: height - bottom }));
-  for (const value of ticks(low, high, 3)) {
+  for (const value of ticks(low, high, 4)) {
     svg.append(makeSvg("line", { class: "axis", x1: left, x2: width - right, y1: y(value), y2: y(value) }));
     svg.append(makeSvg("text", { x: left - 6, y: y(value) + 4, "text-anchor": "end" }, show(value)));
   }
@@ -39,7 +39,7 @@ function drawCurve({ name, values }) {
     if (!isNumber(values[i])) return;
     cursor.setAttribute("cx", x(i));
     cursor.setAttribute("cy", y(values[i]));
-    reading.textContent = i === last ? `${show(values[i])} at the end` : `${show(values[i])} at ${i + 1}`;
+    reading.textContent = i === last ? show(values[i]) : `${show(values[i])} at ${i + 1}`;
   };
   read(last);
   svg.addEventListener("pointermove", (event) => {

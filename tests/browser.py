@@ -1,6 +1,7 @@
 """A headless Chromium, asked by the DevTools protocol over a pipe: no driver and no package are needed."""
 
 import base64
+import fcntl
 import itertools
 import json
 import os
@@ -12,7 +13,9 @@ import time
 from pathlib import Path
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-PATIENCE = 30.0  # seconds for an answer
+# what a name or a message may hold: tags, quotes, escapes of terminals, a turn of direction, a template
+EVIL = "</script><script>alert('x')</script>\"'><img src=x onerror=alert(1)>\x1b[31m\x07\u202e{{ 7 * 7 }}"
+PATIENCE = 20.0  # seconds for an answer
 FLAGS = (
     "--headless=new",
     "--no-sandbox",  # which a container does not allow
@@ -24,17 +27,29 @@ FLAGS = (
 )
 
 
+def _pipe():
+    """Both ends, none of which is 3 or 4."""
+    ends = os.pipe()
+    high = tuple(fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in ends)
+    for end in ends:
+        os.close(end)
+    return high
+
+
 class Browser:
     """One tab."""
 
     def __init__(self):
         self._profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
-        in_read, self._write = os.pipe()
-        self._read, out_write = os.pipe()
+        (in_read, self._write), (self._read, out_write) = _pipe(), _pipe()
+
+        def connect():  # Chromium reads from 3 and writes to 4
+            os.dup2(in_read, 3)
+            os.dup2(out_write, 4)
+
         command = [CHROMIUM, *FLAGS, f"--user-data-dir={self._profile.name}", "about:blank"]
-        redirected = ["sh", "-c", f'exec "$@" 3<&{in_read} 4>&{out_write}', "sh", *command]
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        self._process = subprocess.Popen(redirected, pass_fds=(in_read, out_write), **quiet)
+        self._process = subprocess.Popen(command, preexec_fn=connect, close_fds=False, **quiet)
         os.close(in_read)
         os.close(out_write)
         self._numbers, self._buffer, self._session = itertools.count(1), b"", None
