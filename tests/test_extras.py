@@ -8,6 +8,7 @@ import pytest
 import steinbox as sb
 from steinbox.paper import datasets
 from steinbox.plotting import plot_particles
+from steinbox.report import render
 
 
 def evaluate_in(executor):
@@ -22,6 +23,7 @@ PARTS = {"arviz": ("arviz", "arviz_base")}  # either is enough
 NEEDS = {
     "matplotlib": (lambda: plot_particles(None), "plot"),
     "arviz": (lambda: sb.Result.to_arviz(None), "arviz"),
+    "jinja2": (lambda: render(None), "report"),
     "loky": (lambda: evaluate_in(1), "parallel"),
     "cloudpickle": (lambda: evaluate_in(OnlyMap()), "parallel"),
     "pooch": (lambda: datasets._fetch("http://localhost", None, "glass", "give a path"), "data"),

@@ -95,7 +95,9 @@ def _tail_findings(shape: float, draws_per_particle: float) -> Iterator[Finding]
         return
     limit = Tuning().max_pareto_shape
     if shape <= limit:
-        yield Finding(Level.GOOD, f"No few weights dominate: their tail has a Pareto shape of {shape:.2f} (≤ {limit}).")
+        yield Finding(
+            Level.GOOD, f"The tail of the weights is light: its Pareto shape is {shape:.2f}, and up to {limit} is fine."
+        )
     elif draws_per_particle >= MIN_DRAWS_WITH_HEAVY_TAIL:
         yield Finding(
             Level.NOTE,
@@ -148,9 +150,9 @@ def _coverage_findings(result: Result) -> Iterator[Finding]:
     if coverage is None:
         yield Finding(Level.NOTE, "This method does not search for other modes: nothing is known of what was not seen.")
         return
+    climbs = f"{coverage.num_climbs} climbs in search of other modes found {coverage.num_finds or 'none'}."
     searched = (
-        f"{coverage.num_climbs or 'No'} climbs were made in search of other modes, and "
-        f"{coverage.num_finds or 'none'} were found. About "
+        f"{climbs if coverage.num_climbs else 'No climbs were made in search of other modes.'} About "
         f"{coverage.unseen:.1%} of the places where the run may start, and {coverage.upper:.1%} at most, are expected "
         "to lead to a mode not seen."
     )
