@@ -156,19 +156,6 @@ function drawQuantiles(context, sorted, x, { left, top, width, height }) {
   context.setLineDash([]);
 }
 
-/* A name below a column, or rotated beside a row. */
-function drawName(context, text, x, y, room, angle) {
-  context.save();
-  context.translate(x, y);
-  context.rotate(angle);
-  context.fillStyle = color("ink");
-  context.font = "600 12px system-ui, sans-serif";
-  context.textAlign = "center";
-  context.textBaseline = "top";
-  context.fillText(ellipsize(context, text, room), 0, 0);
-  context.restore();
-}
-
 function drawFrame(context, panel) {
   const { xk, yk, left, top, width, height, isLeft, isBottom } = panel;
   context.strokeStyle = color("line");
@@ -182,39 +169,6 @@ function drawFrame(context, panel) {
     drawTicks(context, limits(yk), scale(...limits(yk), top + height, top), height, { left });
     drawName(context, corner.cloud.labels[yk], 0, top + height / 2, height, -Math.PI / 2);
   }
-}
-
-/* Numbers below a panel, or left of it. */
-function drawTicks(context, [low, high], place, length, { below, left }) {
-  context.fillStyle = color("soft");
-  context.strokeStyle = color("soft");
-  context.font = "11px system-ui, sans-serif";
-  const values = ticks(low, high, Math.max(2, Math.min(5, Math.floor(length / 40))));
-  let last = -Infinity;
-  for (const value of values) {
-    const text = show(value);
-    const at = Math.round(place(value)) + 0.5;
-    context.beginPath();
-    if (below !== undefined) {
-      const half = context.measureText(text).width / 2;
-      context.moveTo(at, below);
-      context.lineTo(at, below + 4);
-      if (at - half > last + 4) {
-        context.textAlign = "center";
-        context.textBaseline = "top";
-        context.fillText(text, at, below + 7);
-        last = at + half;
-      }
-    } else {
-      context.moveTo(left - 4, at);
-      context.lineTo(left, at);
-      context.textAlign = "right";
-      context.textBaseline = "middle";
-      context.fillText(text, left - 6, at);
-    }
-    context.stroke();
-  }
-  context.font = "12px system-ui, sans-serif";
 }
 
 /* -- one particle, in all panels ----------------------------------------------------------------------------------- */

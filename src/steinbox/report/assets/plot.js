@@ -1,5 +1,5 @@
 "use strict";
-/* What all plots share: the data, colors of the theme, a sharp canvas, numbers as text, shaded densities. */
+/* What all plots share: the data, colors of the theme, a sharp canvas, axes, shaded densities. */
 
 const report = JSON.parse(document.getElementById("data").textContent);
 const BINS = 40; /* of a density, in each direction */
@@ -145,4 +145,50 @@ function shade(context, xs, ys, xLimits, yLimits, left, top, width, height) {
 function dot(context, x, y, radius) {
   context.beginPath();
   context.arc(x, y, radius, 0, 2 * Math.PI);
+}
+
+/* A name below a column, or rotated beside a row. */
+function drawName(context, text, x, y, room, angle) {
+  context.save();
+  context.translate(x, y);
+  context.rotate(angle);
+  context.fillStyle = color("ink");
+  context.font = "600 12px system-ui, sans-serif";
+  context.textAlign = "center";
+  context.textBaseline = "top";
+  context.fillText(ellipsize(context, text, room), 0, 0);
+  context.restore();
+}
+
+/* Numbers below a panel, or left of it. */
+function drawTicks(context, [low, high], place, length, { below, left }) {
+  context.fillStyle = color("soft");
+  context.strokeStyle = color("soft");
+  context.font = "11px system-ui, sans-serif";
+  const values = ticks(low, high, Math.max(2, Math.min(5, Math.floor(length / 40))));
+  let last = -Infinity;
+  for (const value of values) {
+    const text = show(value);
+    const at = Math.round(place(value)) + 0.5;
+    context.beginPath();
+    if (below !== undefined) {
+      const half = context.measureText(text).width / 2;
+      context.moveTo(at, below);
+      context.lineTo(at, below + 4);
+      if (at - half > last + 4) {
+        context.textAlign = "center";
+        context.textBaseline = "top";
+        context.fillText(text, at, below + 7);
+        last = at + half;
+      }
+    } else {
+      context.moveTo(left - 4, at);
+      context.lineTo(left, at);
+      context.textAlign = "right";
+      context.textBaseline = "middle";
+      context.fillText(text, left - 6, at);
+    }
+    context.stroke();
+  }
+  context.font = "12px system-ui, sans-serif";
 }
