@@ -99,7 +99,7 @@ class Browser:
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=scale, mobile=False
         )
         theme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self.call("Emulation.setEmulatedMedia", features=[theme])
+        self.call("Emulation.setEmulatedMedia", media="", features=[theme])
         self.call("Page.navigate", url=Path(path).resolve().as_uri())
         self.wait_for("document.readyState === 'complete' && location.protocol === 'file:'")
 

@@ -128,6 +128,15 @@ def test_parameters_are_chosen(browser, page):
     assert browser.evaluate("corner.canvas.dataset.panels") == "10"
 
 
+def test_it_is_printed_on_white(browser, page):
+    browser.open(page, dark=True)
+    assert len(browser.call("Page.printToPDF", printBackground=True)["data"]) > 50_000
+    assert browser.errors() == []
+    assert browser.evaluate("corner.canvas.height") > 500
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    assert browser.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+
+
 @pytest.mark.parametrize("dark", [False, True])
 def test_a_narrow_screen_never_scrolls_sideways(browser, page, dark):
     browser.open(page, width=375, height=700, dark=dark)

@@ -18,8 +18,7 @@ const byLogDensity = report.cloud.log_prob
 
 function buildChooser() {
   const { cloud, canvas } = corner;
-  const room = canvas.parentElement.clientWidth;
-  corner.chosen = cloud.labels.map((_, k) => k).slice(0, room < 500 ? 3 : 5);
+  corner.chosen = cloud.labels.map((_, k) => k).slice(0, room(canvas) < 500 ? 3 : 5);
   cloud.labels.forEach((name, k) => {
     const label = make("label");
     const box = make("input", undefined, { type: "checkbox", value: String(k), checked: corner.chosen.includes(k) });
@@ -49,7 +48,7 @@ function radius(i) {
 
 function drawCorner() {
   const { canvas, chosen } = corner;
-  const width = canvas.parentElement.clientWidth;
+  const width = room(canvas);
   const margin = width < 500 ? 46 : 58;
   const gap = 8;
   const side = Math.min((width - margin) / chosen.length - gap, chosen.length === 1 ? 560 : 370);

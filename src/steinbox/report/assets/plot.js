@@ -23,12 +23,18 @@ function show(value) {
   return String(Number(value.toPrecision(4))).replace("-", "−");
 }
 
+/* The width there is for a canvas; while a page is prepared for printing there may be none, and the last one is kept. */
+function room(canvas) {
+  const width = canvas.parentElement.clientWidth || Number(canvas.dataset.room) || 600;
+  canvas.dataset.room = String(width);
+  return width;
+}
+
 /* A canvas of this size in CSS pixels, cleared, to be drawn on in these units. */
 function prepare(canvas, width, height) {
   const ratio = window.devicePixelRatio || 1;
   canvas.width = Math.round(width * ratio);
   canvas.height = Math.round(height * ratio);
-  canvas.style.height = `${height}px`;
   const context = canvas.getContext("2d");
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.clearRect(0, 0, width, height);

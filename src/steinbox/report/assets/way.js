@@ -18,7 +18,7 @@ function drawWay() {
   const { canvas, data, place } = way;
   const [xk, yk] = [Number(element("way-x").value), Number(element("way-y").value)];
   const [across, up] = [wayAxis(xk), wayAxis(yk)];
-  const width = canvas.parentElement.clientWidth;
+  const width = room(canvas);
   const area = { left: 54, top: 8, width: width - 62, height: Math.min(Math.max(0.52 * width, 240), 440) };
   const context = prepare(canvas, width, area.top + area.height + 46);
   drawWayBackground(context, across, up, xk, yk, area);
