@@ -115,6 +115,7 @@ def test_a_good_run_is_said_to_be_good(result):
     assert level is Level.GOOD
     assert verdict.headline == "Nothing speaks against this result."
     assert len(verdict.advice) == 1  # another seed
+    assert "effective draws" in dict(collect(result).facts)
 
 
 @pytest.mark.parametrize(
@@ -144,6 +145,9 @@ def test_particles_that_have_not_arrived_are_not_called_good():
     level, verdict = levels(moved)
     assert level is Level.CAUTION
     assert any("default method" in sentence for sentence in verdict.advice)
+    content = collect(moved)
+    assert "effective draws" not in dict(content.facts)  # which would be the number of particles
+    assert any("order of magnitude" in note for note in content.summary.notes)
 
 
 def test_particles_that_cannot_be_judged_are_bad(result, tmp_path):

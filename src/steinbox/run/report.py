@@ -15,7 +15,7 @@ from steinbox.report import Content, Fault, Table, render
 from steinbox.run.expectations import WeightedPoints
 from steinbox.run.report_plots import make_cloud, make_curves, make_way, scalars
 from steinbox.run.summary import QUANTILES, Summary
-from steinbox.run.verdict import judge
+from steinbox.run.verdict import is_equally_weighted, judge
 
 if TYPE_CHECKING:
     from steinbox.diagnostics import Diagnostics
@@ -81,7 +81,8 @@ def _diagnose(result: Result) -> tuple[Diagnostics | None, list[str]]:
 def _facts(result: Result) -> Iterator[tuple[str, str]]:
     yield "evaluations", f"{result.num_evals:,}"
     yield "failed", f"{result.num_failures:,}"
-    yield "effective draws", f"{result.effective_sample_size:,.0f}"
+    if not is_equally_weighted(result):
+        yield "effective draws", f"{result.effective_sample_size:,.0f}"
     if np.isfinite(result.log_evidence):
         yield "log-evidence", _with_error(result.log_evidence, result.log_evidence_error)
     if np.isfinite(result.pareto_shape):
@@ -138,6 +139,8 @@ def _summarize(result: Result) -> Table:
     described = getattr(result, "descriptions", {})
     notes += [f"{name}: {described[name]}" for name in (*result.names, *numbers) if described.get(name)]
     notes.append("mcse: Monte Carlo standard error of the mean; ess: independent draws with the same error.")
+    if is_equally_weighted(result):
+        notes.append("Both take the particles as independent draws; if they were moved, it is an order of magnitude.")
     return Table(summary.columns, rows, notes)
 
 

@@ -61,6 +61,12 @@ def has_pool(result: Result) -> bool:
     return len(result.pool) != len(result.particles) or not np.array_equal(result.pool, result.particles)
 
 
+def is_equally_weighted(result: Result) -> bool:
+    """Whether there are only the particles, with one weight: then their effective sample size is their number."""
+    inside = result.weights[result.weights > 0]
+    return not has_pool(result) and inside.size > 0 and bool(np.ptp(inside) < 1e-9)
+
+
 def _status_findings(result: Result) -> Iterator[Finding]:
     if result.status in _ENDED_BY_FAILURES or not (result.weights > 0).any():
         yield Finding(Level.BAD, str(result.status))
@@ -72,11 +78,10 @@ def _status_findings(result: Result) -> Iterator[Finding]:
 
 def _weight_findings(result: Result) -> Iterator[Finding]:
     size, num_particles = result.effective_sample_size, len(result.particles)
-    inside = result.pool_weights[result.pool_weights > 0]
-    if not has_pool(result) and inside.size and np.ptp(inside) < 1e-9:
+    if is_equally_weighted(result):
         yield Finding(
             Level.NOTE,
-            f"The {inside.size:,} particles have equal weights, so that their number says little: how good they are "
+            f"The {num_particles:,} particles have equal weights, so that their number says little: how good they are "
             "depends on whether they have arrived.",
         )
         return

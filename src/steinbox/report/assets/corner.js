@@ -113,7 +113,7 @@ function drawMarginal(context, panel) {
   const { xk, left, top, width, height } = panel;
   const [low, high] = limits(xk);
   const x = scale(low, high, left, left + width);
-  const density = blur(count1(draws[xk], low, high), 1, 0, 0.8);
+  const density = blur(count1(draws[xk], low, high), 1, 0, 0.6 + 10 / Math.sqrt(100 + new Set(draws[xk]).size));
   const y = scale(0, Math.max(...density) * 1.08 || 1, top + height - 7, top + 4);
   context.beginPath();
   context.moveTo(left, y(0));

@@ -119,7 +119,7 @@ function levels(density) {
 
 /* Shade the regions of highest density of some points in a rectangle. */
 function shade(context, xs, ys, xLimits, yLimits, left, top, width, height) {
-  const blurWidth = 1.2 + 4 / Math.sqrt(1 + xs.length / 50);
+  const blurWidth = 1.2 + 3 / Math.sqrt(1 + new Set(xs).size / 50); /* cells: more if the draws repeat few points */
   const density = blur(blur(count2(xs, ys, xLimits, yLimits), 1, BINS, blurWidth), BINS, 1, blurWidth);
   const limits = levels(density);
   const ratio = Math.min(window.devicePixelRatio || 1, 2);
