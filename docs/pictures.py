@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import tempfile
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
+from PIL import Image
 
 import steinbox as sb
 
@@ -134,7 +138,38 @@ def corner() -> None:
     sb.plotting.run(result).savefig(IMAGES / "run.png", dpi=90)
 
 
+def report() -> None:
+    """The report of a run with three parameters, as Chromium shows it; not made if there is none."""
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        print("no Chromium: images/report.png stays as it is")
+        return
+    target = sb.GaussianMixture(
+        [sb.Gaussian([-1, 0, 2], std=[0.5, 1, 0.6]), sb.Gaussian([1.5, 1, 0], std=[0.7, 0.4, 1])]
+    )
+    result = sb.sample(
+        target.log_prob,
+        sb.Gaussian([0, 0, 0], std=3),
+        vectorized=True,
+        names=["depth", "slope", "offset"],
+        max_evals=10_000,
+        seed=0,
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        page = result.report(Path(folder) / "run.html")
+        flags = [
+            "--headless=new",
+            "--no-sandbox",
+            "--hide-scrollbars",
+            "--window-size=960,2280",
+            f"--user-data-dir={folder}",
+        ]
+        picture = Path(folder) / "report.png"
+        subprocess.run([chromium, *flags, f"--screenshot={picture}", page.as_uri()], check=True)
+        Image.open(picture).quantize(128).save(IMAGES / "report.png", optimize=True)
+
+
 if __name__ == "__main__":
     IMAGES.mkdir(exist_ok=True)
-    for picture in (banana, trace, judged, repaired, flow, corner):
+    for picture in (banana, trace, judged, repaired, flow, corner, report):
         picture()

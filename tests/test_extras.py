@@ -9,6 +9,7 @@ import pytest
 import steinbox as sb
 from steinbox.paper import datasets
 from steinbox.plotting.canvas import new_figure
+from steinbox.report import render
 
 
 def evaluate_in(executor):
@@ -35,6 +36,7 @@ PARTS = {"arviz": ("arviz", "arviz_base")}  # either is enough
 NEEDS = {
     "matplotlib": (plot_anew, "plot"),
     "arviz": (lambda: sb.Result.to_arviz(None), "arviz"),
+    "jinja2": (lambda: render(None), "report"),
     "loky": (lambda: evaluate_in(1), "parallel"),
     "cloudpickle": (lambda: evaluate_in(OnlyMap()), "parallel"),
     "bilby": (lambda: import_anew("steinbox.adapters.bilby"), "bilby"),

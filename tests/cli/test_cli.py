@@ -282,12 +282,34 @@ def test_every_method_has_a_name():
     assert methods >= baselines | {sb.SVGD, sb.GFSVGD, sb.AnnealedSVGD, sb.AnnealedGFSVGD}
 
 
+def test_report_writes_a_page_beside_the_result(run, tmp_path, monkeypatch):
+    opened = []
+    monkeypatch.setattr("typer.launch", opened.append)
+    target = sb.targets.Banana()
+    settings = {"method": sb.AnnealedGFSVGD(num_iterations=5), "num_particles": 50, "vectorized": True, "seed": 0}
+    path = sb.sample(target.log_prob, sb.Gaussian([0, 0], std=3), **settings).save(tmp_path / "run.npz")
+    outcome = run("report", path)
+    assert outcome.exit_code == 0, outcome.output
+    assert "Can I trust this?" in (tmp_path / "run.html").read_text(encoding="utf-8")
+    assert opened == []
+    page = tmp_path / "new" / "page.html"
+    assert run("report", path, "--out", page, "--open").exit_code == 0
+    assert page.exists()
+    assert opened == [page.as_uri()]
+    wrong = run("report", path, "--out", tmp_path / "page.pdf")
+    assert wrong.exit_code == 1
+    assert "ends in .html" in wrong.output
+    assert "there is no file" in run("report", tmp_path / "none.npz").output
+
+
 def test_demo_shows_a_table_and_writes_its_files(run, tmp_path):
     pytest.importorskip("matplotlib")
     outcome = run("demo", "--out", tmp_path / "demo", "--no-progress")
     assert outcome.exit_code == 0, outcome.output
     assert "parameter" in outcome.output
     assert (tmp_path / "demo" / "particles.png").stat().st_size > 10_000
+    assert "report.html" in outcome.output
+    assert "Nothing speaks against this result." in (tmp_path / "demo" / "report.html").read_text(encoding="utf-8")
     assert sb.Result.load(tmp_path / "demo" / "result.npz").status is sb.Status.CONVERGED
 
 

@@ -1,4 +1,4 @@
-"""The command line: ``steinbox sample``, ``diagnose``, ``demo`` and ``reproduce``."""
+"""The command line: ``steinbox sample``, ``diagnose``, ``report``, ``demo`` and ``reproduce``."""
 
 from steinbox.cli.main import app, main
 

@@ -1,4 +1,4 @@
-"""``steinbox demo``: particles of a banana-shaped density, and a picture of them."""
+"""``steinbox demo``: particles of a banana-shaped density, a picture of them and a report."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def demo(
     seed: Annotated[int, typer.Option(help="Fixes all randomness.")] = 0,
     progress: Annotated[bool, typer.Option("--progress/--no-progress", help="Show the bar.")] = True,
 ) -> None:
-    """Sample a banana-shaped density from its values alone, and draw the particles over it."""
+    """Sample a banana-shaped density from its values alone, draw the particles over it, and write a report."""
     require_writable(out / "result.npz")
     target = sb.targets.Banana()
     out_console.print("Target: a banana in two dimensions. steinbox sees only the values of its log-density.")
@@ -36,6 +36,7 @@ def demo(
     )
     report_written(result.save(out / "result.npz"))
     _draw_particles(result, target, out / "particles.png")
+    _write_report(result, out / "report.html")
 
 
 def _draw_particles(result: sb.Result, target: sb.targets.Banana, path: Path) -> None:
@@ -47,3 +48,12 @@ def _draw_particles(result: sb.Result, target: sb.targets.Banana, path: Path) ->
         out_console.print('No picture: matplotlib is not installed (pip install "steinbox[plot]").', markup=False)
         return
     report_written(path)
+
+
+def _write_report(result: sb.Result, path: Path) -> None:
+    try:
+        report_written(result.report(path))
+    except ImportError as error:
+        out_console.print(f"No report: {error}", markup=False)
+        return
+    out_console.print("Open the report in a browser: it says whether to trust the run, and shows it.")

@@ -12,6 +12,7 @@ from steinbox.cli.console import out_console
 from steinbox.cli.demo import demo
 from steinbox.cli.diagnose import diagnose
 from steinbox.cli.look import compare, plot, summary
+from steinbox.cli.report import report
 from steinbox.cli.reproduce import reproduce
 from steinbox.cli.sample import sample
 
@@ -30,7 +31,7 @@ def _root(version: Annotated[bool, typer.Option("--version", help="Show the vers
         raise typer.Exit
 
 
-for _command in (sample, summary, plot, compare, diagnose, demo, bench, reproduce):
+for _command in (sample, summary, plot, compare, diagnose, report, demo, bench, reproduce):
     app.command()(_command)
 
 

@@ -291,6 +291,15 @@ class Result:
         """
         return cls(**read_result(path))
 
+    def report(self, path: str | Path) -> Path:
+        """Write one HTML page about the run: whether to trust it, numbers, plots, failures; returns the path.
+
+        The page holds all that it shows and loads nothing. Needs ``pip install "steinbox[report]"``.
+        """
+        from steinbox.run.report import write_report
+
+        return write_report(self, path)
+
     def to_arviz(self, num_draws: int | None = None) -> Any:
         """What the installed ArviZ reads: a ``DataTree`` for version 1 and later, an ``InferenceData`` before.
 

@@ -1,0 +1,83 @@
+"""The page: a template filled with text, and a script that draws numbers. It loads nothing from anywhere."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from dataclasses import fields, is_dataclass
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from steinbox.report.content import Cloud, Content, Curve, Level, Way
+from steinbox.report.text import plain, to_json
+
+_SCRIPTS = ("plot.js", "corner.js", "way.js", "curves.js", "main.js")
+
+
+def render(content: Content) -> str:
+    """The page as text.
+
+    Whatever names and messages hold is shown and not interpreted: the template escapes it, and the policy of the page
+    allows its own script and style, by their hashes, and no other, and no connection.
+    """
+    try:
+        from jinja2 import Environment, StrictUndefined
+    except ImportError:
+        raise ImportError('a report needs Jinja2: pip install "steinbox[report]"') from None
+
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, finalize=_plain_if_text, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":"), "ensure_ascii": False}
+    style, script = _read("report.css"), "".join(map(_read, _SCRIPTS))
+    return environment.from_string(_read("report.html")).render(
+        content=content,
+        Level=Level,
+        style=style,
+        script=script,
+        policy=_policy(style, script),
+        data=_data(content),
+    )
+
+
+def _read(name: str) -> str:
+    return (files("steinbox.report") / "assets" / name).read_text(encoding="utf-8")
+
+
+def _plain_if_text(value: object) -> object:
+    """What the template shows; text that it has marked as safe is its own."""
+    return plain(value) if type(value) is str else value
+
+
+def _policy(style: str, script: str) -> str:
+    hashes = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (style, script))
+    style_hash, script_hash = hashes
+    return (
+        f"default-src 'none'; style-src 'sha256-{style_hash}'; script-src 'sha256-{script_hash}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _data(content: Content) -> dict[str, Any]:
+    """What the script draws: points by columns, so that a plot takes two of them."""
+    return {
+        "cloud": _columns(content.cloud, "draws", "particles"),
+        "way": _columns(content.way, "points"),
+        "curves": [_columns(curve) for curve in content.curves],
+    }
+
+
+def _columns(part: Cloud | Way | Curve, *transposed: str) -> dict[str, Any]:
+    assert is_dataclass(part)
+    values = {each.name: getattr(part, each.name) for each in fields(part)}
+    return {name: _jsonable(value.T if name in transposed else value) for name, value in values.items()}
+
+
+def _jsonable(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist() if value.dtype.kind == "i" else to_json(value)
+    if isinstance(value, (bool, int)):
+        return value
+    return plain(value) if isinstance(value, str) else [plain(item) for item in value]
