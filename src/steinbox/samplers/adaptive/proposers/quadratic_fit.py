@@ -11,12 +11,14 @@ from scipy.sparse.linalg import LinearOperator, lsmr
 from steinbox.common.arrays import Array, IntegerArray
 from steinbox.densities.gaussian import Gaussian
 from steinbox.densities.gaussian_mixture import GaussianMixture
+from steinbox.numerics.sparse_quadratic import fit_sparse_quadratic
 from steinbox.numerics.weights import normalize, temper
 from steinbox.samplers.adaptive.proposer import Draws, Offer, Proposer, View
 
 _MAX_POINTS = 4000  # or twice as many as there are coefficients: more make it slow
 _INFLATION = 1.15  # of the covariance: a proposal errs on the wide side
 _RIDGE = (1e-8, 1e-4, 1e-3)  # of the constant, of slopes and of products
+_MIN_EARNED = 0.5  # of a batch: draws that earn more than others are offered even when weights are even
 _TOLERANCE = 1e-7  # of least squares, relative
 _MAX_STEPS = 500  # of least squares
 
@@ -32,7 +34,7 @@ class QuadraticFit(Proposer):
     name = "quadratic fit"
 
     def propose(self, view: View, memory: None, rng: np.random.Generator) -> tuple[Offer, None]:
-        if view.tempering == 1:
+        if view.tempering == 1 and view.shares.get(self.name, 0.0) < _MIN_EARNED:
             return None, None
         archive = view.archive
         gaussian = fit_gaussian(archive.points, archive.log_prob, archive.log_weights)
@@ -58,18 +60,23 @@ def fit_gaussian(points: Array, log_prob: Array, log_weights: Array) -> Gaussian
     num_points, dimension = points.shape
     num_features = 1 + dimension + dimension * (dimension + 1) // 2
     known = np.isfinite(log_prob)
-    if known.sum() < 1.3 * num_features:
-        return None
+    is_full = known.sum() >= 1.3 * num_features
     log_weights = np.where(known, log_weights, -np.inf)
-    wanted = min(max(1.5 * num_features, 0.3 * num_points), 0.8 * known.sum())
+    wanted = min(max(1.5 * num_features if is_full else 8 * dimension, 0.3 * num_points), 0.8 * known.sum())
     weights = normalize(temper(log_weights, wanted) * log_weights)
     used = _heaviest(weights, max(_MAX_POINTS, 2 * num_features))
     mean = weights @ points
     centered = points - mean
     covariance = (centered * weights[:, None]).T @ centered
-    root = np.linalg.cholesky(covariance + np.diag(0.1 * np.diag(covariance) + 1e-300))
+    root = np.diag(np.sqrt(np.diag(covariance) + 1e-300))
+    if is_full:
+        root = np.linalg.cholesky(covariance + np.diag(0.1 * np.diag(covariance) + 1e-300))
     z = np.linalg.solve(root, centered[used].T).T
-    slope, curvature = _fit_quadratic(z, log_prob[used], weights[used] / weights[used].sum())
+    fit = _fit_quadratic if is_full else fit_sparse_quadratic
+    fitted = fit(z, log_prob[used], weights[used] / weights[used].sum())
+    if fitted is None:
+        return None
+    slope, curvature = fitted
     values, vectors = np.linalg.eigh(curvature)
     values = np.clip(values, 0.3, 1e4)
     jump = vectors @ ((vectors.T @ slope) / values)
