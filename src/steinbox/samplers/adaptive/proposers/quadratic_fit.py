@@ -19,6 +19,7 @@ _MAX_POINTS = 4000  # or twice as many as there are coefficients: more make it s
 _INFLATION = 1.15  # of the covariance: a proposal errs on the wide side
 _RIDGE = (1e-8, 1e-4, 1e-3)  # of the constant, of slopes and of products
 _MIN_EARNED = 0.5  # of a batch: draws that earn more than others are offered even when weights are even
+_SPARSE_SHARES = (0.8, 0.3)  # of the points: what weights are tempered to; products are clearest among scattered points
 _TOLERANCE = 1e-7  # of least squares, relative
 _MAX_STEPS = 500  # of least squares
 
@@ -33,15 +34,19 @@ class QuadraticFit(Proposer):
 
     name = "quadratic fit"
 
-    def propose(self, view: View, memory: None, rng: np.random.Generator) -> tuple[Offer, None]:
+    def propose(
+        self, view: View, memory: IntegerArray | None, rng: np.random.Generator
+    ) -> tuple[Offer, IntegerArray | None]:
         if view.tempering == 1 and view.shares.get(self.name, 0.0) < _MIN_EARNED:
-            return None, None
+            return None, memory
         archive = view.archive
-        gaussian = fit_gaussian(archive.points, archive.log_prob, archive.log_weights)
-        return (None if gaussian is None else Draws(GaussianMixture([gaussian]))), None
+        fitted = fit_gaussian(archive.points, archive.log_prob, archive.log_weights, memory)
+        return (None, memory) if fitted is None else (Draws(GaussianMixture([fitted[0]])), fitted[1])
 
 
-def fit_gaussian(points: Array, log_prob: Array, log_weights: Array) -> Gaussian | None:
+def fit_gaussian(
+    points: Array, log_prob: Array, log_weights: Array, pairs: IntegerArray | None = None
+) -> tuple[Gaussian, IntegerArray | None] | None:
     r"""The Gaussian whose log-density is a weighted ridge regression of ``log_prob`` on a full quadratic.
 
     It uses all values, not only those of heavy points, so that it finds the way from far away. Curvatures are kept
@@ -57,32 +62,87 @@ def fit_gaussian(points: Array, log_prob: Array, log_weights: Array) -> Gaussian
     >>> gaussian.mean.round(1)
     array([2., 2.])
     """
-    num_points, dimension = points.shape
+    dimension = points.shape[1]
     num_features = 1 + dimension + dimension * (dimension + 1) // 2
     known = np.isfinite(log_prob)
-    is_full = known.sum() >= 1.3 * num_features
     log_weights = np.where(known, log_weights, -np.inf)
-    wanted = min(max(1.5 * num_features if is_full else 8 * dimension, 0.3 * num_points), 0.8 * known.sum())
-    weights = normalize(temper(log_weights, wanted) * log_weights)
-    used = _heaviest(weights, max(_MAX_POINTS, 2 * num_features))
-    mean = weights @ points
-    centered = points - mean
-    covariance = (centered * weights[:, None]).T @ centered
-    root = np.diag(np.sqrt(np.diag(covariance) + 1e-300))
-    if is_full:
+    if known.sum() >= 1.3 * num_features:
+        cloud = _Cloud.of(points, log_weights, max(1.5 * num_features, 0.3 * len(points)), 2 * num_features)
+        slope, curvature = _fit_quadratic(cloud.white, log_prob[cloud.used], cloud.weights)
+        return cloud.gaussian(slope, curvature), pairs
+    wide, near = (_Cloud.of(points, log_weights, share * len(points), 0) for share in _SPARSE_SHARES)
+    fits = [fit for fit in (_fit_sparse(cloud, log_prob, pairs) for cloud in (wide, near)) if fit is not None]
+    if not fits:
+        return None
+    best = min(fits, key=lambda fit: fit.error(near, log_prob))
+    return best.gaussian(near), np.argwhere(np.triu(best.curvature, 1))
+
+
+@dataclass(frozen=True, eq=False)
+class _Cloud:
+    """Points with tempered weights, standardized and white; those that hold nearly all of the weight are ``used``."""
+
+    points: Array
+    used: IntegerArray
+    weights: Array
+    mean: Array
+    root: Array
+
+    @classmethod
+    def of(cls, points: Array, log_weights: Array, wanted: float, most: int) -> _Cloud:
+        """With weights tempered to the effective sample size that is wanted."""
+        weights = normalize(temper(log_weights, min(wanted, 0.8 * np.isfinite(log_weights).sum())) * log_weights)
+        used = _heaviest(weights, max(_MAX_POINTS, most))
+        mean = weights @ points
+        centered = points - mean
+        covariance = (centered * weights[:, None]).T @ centered
         root = np.linalg.cholesky(covariance + np.diag(0.1 * np.diag(covariance) + 1e-300))
-    z = np.linalg.solve(root, centered[used].T).T
-    fit = _fit_quadratic if is_full else fit_sparse_quadratic
-    fitted = fit(z, log_prob[used], weights[used] / weights[used].sum())
+        return cls(points[used], used, weights[used] / weights[used].sum(), mean, root)
+
+    @property
+    def white(self) -> Array:
+        return np.asarray(np.linalg.solve(self.root, (self.points - self.mean).T).T)
+
+    @property
+    def scale(self) -> Array:
+        return np.asarray(np.linalg.norm(self.root, axis=1))
+
+    def gaussian(self, slope: Array, curvature: Array) -> Gaussian:
+        """From slope at the mean and negative curvature, both in white coordinates."""
+        values, vectors = np.linalg.eigh(curvature)
+        values = np.clip(values, 0.3, 1e4)
+        jump = vectors @ ((vectors.T @ slope) / values)
+        jump *= min(1.0, 2 * np.sqrt(len(jump)) / max(float(np.linalg.norm(jump)), 1e-300))
+        spread = self.root @ (vectors / np.sqrt(values))
+        return Gaussian(self.mean + self.root @ jump, cov=_INFLATION * spread @ spread.T)
+
+
+@dataclass(frozen=True, eq=False)
+class _SparseFit:
+    """A quadratic around a place: slope there and negative curvature."""
+
+    place: Array
+    slope: Array
+    curvature: Array
+
+    def error(self, cloud: _Cloud, log_prob: Array) -> float:
+        """The variance that it leaves unexplained."""
+        z = cloud.points - self.place
+        rest = log_prob[cloud.used] - z @ self.slope + 0.5 * ((z @ self.curvature) * z).sum(axis=1)
+        return float(cloud.weights @ (rest - cloud.weights @ rest) ** 2)
+
+    def gaussian(self, cloud: _Cloud) -> Gaussian:
+        """As seen from the mean of these points."""
+        slope = self.slope - self.curvature @ (cloud.mean - self.place)
+        return cloud.gaussian(cloud.root.T @ slope, cloud.root.T @ self.curvature @ cloud.root)
+
+
+def _fit_sparse(cloud: _Cloud, log_prob: Array, pairs: IntegerArray | None) -> _SparseFit | None:
+    z = (cloud.points - cloud.mean) / cloud.scale
+    fitted = fit_sparse_quadratic(z, log_prob[cloud.used], cloud.weights, pairs)
     if fitted is None:
         return None
-    slope, curvature = fitted
-    values, vectors = np.linalg.eigh(curvature)
-    values = np.clip(values, 0.3, 1e4)
-    jump = vectors @ ((vectors.T @ slope) / values)
-    jump *= min(1.0, 2 * np.sqrt(dimension) / max(float(np.linalg.norm(jump)), 1e-300))
-    spread = root @ (vectors / np.sqrt(values))
-    return Gaussian(mean + root @ jump, cov=_INFLATION * spread @ spread.T)
+    return _SparseFit(cloud.mean, fitted[0] / cloud.scale, fitted[1] / np.outer(cloud.scale, cloud.scale))
 
 
 def _heaviest(weights: Array, most: int) -> IntegerArray:
