@@ -24,6 +24,7 @@ from steinbox.densities.fitting.shapes import (
     Rotated,
     Shape,
     Shells,
+    Skewed,
     Straight,
     fit_pullback,
 )
@@ -31,6 +32,7 @@ from steinbox.densities.gaussian_mixture import GaussianMixture
 from steinbox.densities.mixture import Mixture
 from steinbox.densities.pullback import Pullback
 from steinbox.maps.rotated import RotatedMap
+from steinbox.maps.skewed import SkewedMap
 from steinbox.maps.triangular import TriangularMap
 
 _MAX_POINTS = 2000  # to fit to; more are resampled
@@ -112,25 +114,27 @@ class CurvedMixtures:
 
     def _maps(
         self, training: WeightedPoints, test: WeightedPoints, rng: np.random.Generator
-    ) -> Iterator[tuple[Map, TriangularMap | RotatedMap]]:
+    ) -> Iterator[tuple[Map, TriangularMap | RotatedMap | SkewedMap]]:
         """A straight map and a curved one, each that of several which predicts best with one Gaussian behind it.
 
         Straight maps' slopes are shrunk to zero a little or much, curved ones are along the given axes or others.
         """
 
-        def best(maps: list[tuple[Map, TriangularMap | RotatedMap]]) -> tuple[Map, TriangularMap | RotatedMap]:
+        def best(maps: list[tuple[Map, TriangularMap | RotatedMap | SkewedMap]]) -> tuple[Map, TriangularMap | RotatedMap | SkewedMap]:
             return max(maps, key=lambda each: _mean_log_prob(fit_pullback(each[1], training, rng), test))
 
         dimension = training.points.shape[1]
         straight = best([(each, each.fit(training)) for each in (Straight(0.5), Straight(0.5 * dimension))])
         yield straight
         pseudo_points = straight[0].pseudo_points
-        curved: list[tuple[Map, TriangularMap | RotatedMap]] = []
+        curved: list[tuple[Map, TriangularMap | RotatedMap | SkewedMap]] = []
         if self.curved and dimension <= _MAX_CURVED_DIMENSION:
             curved.append((Curved(pseudo_points), Curved(pseudo_points).fit(training)))
         if self.curved and self.rotated and dimension <= _MAX_ROTATED_DIMENSION:
             rotated = fit_rotated_map(training, pseudo_points=pseudo_points)
             curved += [] if rotated is None else [(Rotated(pseudo_points), rotated)]
+        if self.curved and dimension > _MAX_CURVED_DIMENSION:
+            curved.append((Skewed(pseudo_points), Skewed(pseudo_points).fit(training)))
         curved = [each for each in curved if each[1].is_curved]
         if curved:
             yield best(curved)

@@ -1,4 +1,4 @@
-"""A Gaussian from a quadratic fitted to all log-densities: the way from far away."""
+"""A Gaussian from a quadratic fitted to all log-densities, full or sparse: the way from far away."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MAX_STEPS = 500  # of least squares
 
 @dataclass(frozen=True)
 class QuadraticFit(Proposer):
-    """While weights are uneven: draws from where a quadratic says the mass must be.
+    """While weights are uneven, or its draws earn most: draws from where a quadratic says the mass must be.
 
     It uses the log-densities of all points, not only of those that hold the weight. Ablation: without it a correlated
     Gaussian in 30 dimensions is not found with 5,000 evaluations.
@@ -40,25 +40,28 @@ class QuadraticFit(Proposer):
         if view.tempering == 1 and view.shares.get(self.name, 0.0) < _MIN_EARNED:
             return None, memory
         archive = view.archive
-        fitted = fit_gaussian(archive.points, archive.log_prob, archive.log_weights, memory)
-        return (None, memory) if fitted is None else (Draws(GaussianMixture([fitted[0]])), fitted[1])
+        gaussian, memory = fit_gaussian(archive.points, archive.log_prob, archive.log_weights, memory)
+        return (None if gaussian is None else Draws(GaussianMixture([gaussian]))), memory
 
 
 def fit_gaussian(
     points: Array, log_prob: Array, log_weights: Array, pairs: IntegerArray | None = None
-) -> tuple[Gaussian, IntegerArray | None] | None:
-    r"""The Gaussian whose log-density is a weighted ridge regression of ``log_prob`` on a full quadratic.
+) -> tuple[Gaussian | None, IntegerArray | None]:
+    r"""The Gaussian whose log-density is a weighted ridge regression of ``log_prob`` on a quadratic; and its products.
 
-    It uses all values, not only those of heavy points, so that it finds the way from far away. Curvatures are kept
-    between 0.3 and :math:`10^4` in units of the weighted points' covariance, and the mean moves by at most
-    :math:`2 \sqrt d` standard deviations. None if there are too few points to tell the coefficients.
+    It uses all values, not only those of heavy points, so that it finds the way from far away. If there are too few to
+    tell all coefficients, the quadratic is sparse (:mod:`steinbox.numerics.sparse_quadratic`), begins with the
+    products ``pairs`` that were found before, and is fitted to many of the points and to those near the target: the
+    better one predicts the latter. Curvatures are kept between 0.3 and :math:`10^4` in units of the weighted points'
+    covariance, and the mean moves by at most :math:`2 \sqrt d` standard deviations. None if there are too few points
+    for squares.
 
     Examples
     --------
     >>> import numpy as np
     >>> points = np.random.default_rng(0).normal(size=(200, 2))
     >>> log_prob = -0.5 * ((points - 2.0) ** 2).sum(axis=1) / 0.25  # a target that few points come near
-    >>> gaussian = fit_gaussian(points, log_prob, log_prob)
+    >>> gaussian, _ = fit_gaussian(points, log_prob, log_prob)
     >>> gaussian.mean.round(1)
     array([2., 2.])
     """
@@ -73,14 +76,14 @@ def fit_gaussian(
     wide, near = (_Cloud.of(points, log_weights, share * len(points), 0) for share in _SPARSE_SHARES)
     fits = [fit for fit in (_fit_sparse(cloud, log_prob, pairs) for cloud in (wide, near)) if fit is not None]
     if not fits:
-        return None
+        return None, pairs
     best = min(fits, key=lambda fit: fit.error(near, log_prob))
     return best.gaussian(near), np.argwhere(np.triu(best.curvature, 1))
 
 
 @dataclass(frozen=True, eq=False)
 class _Cloud:
-    """Points with tempered weights, standardized and white; those that hold nearly all of the weight are ``used``."""
+    """Points that hold nearly all of the tempered weight, the ``used`` ones of all, and their mean and covariance."""
 
     points: Array
     used: IntegerArray
@@ -101,10 +104,12 @@ class _Cloud:
 
     @property
     def white(self) -> Array:
+        """The points in coordinates in which the covariance is the identity."""
         return np.asarray(np.linalg.solve(self.root, (self.points - self.mean).T).T)
 
     @property
     def scale(self) -> Array:
+        """The standard deviations of the coordinates."""
         return np.asarray(np.linalg.norm(self.root, axis=1))
 
     def gaussian(self, slope: Array, curvature: Array) -> Gaussian:
