@@ -33,7 +33,7 @@ class SkewedMap(Bijection):
     >>> points = np.log(np.random.default_rng(0).gamma(2.0, size=(4000, 1)))
     >>> map_ = fit_skewed_map(WeightedPoints(points, np.full(4000, 1 / 4000), 4000))
     >>> u = map_.forward(points)
-    >>> bool(abs(np.mean(u**3)) < 0.1), np.allclose(map_.inverse(u), points)
+    >>> bool(abs(np.mean(u**3)) < 0.2), np.allclose(map_.inverse(u), points)
     (True, True)
     """
 

@@ -60,7 +60,8 @@ def fit_sparse_quadratic(
     if most < 0:
         return None
     plain = np.column_stack([np.ones(num_points), z, z**2])
-    dual = np.linalg.solve((z * weights[:, None]).T @ z + _DUAL_RIDGE * np.eye(dimension), z.T).T
+    covariance = (z * weights[:, None]).T @ z + _DUAL_RIDGE * np.eye(dimension)
+    dual: Array = np.asarray(np.linalg.solve(covariance, z.T).T, dtype=np.float64)
     found = np.empty(0, dtype=np.int64)
     if pairs is not None and len(pairs) <= most:
         found = np.flatnonzero(np.isin(first * dimension + second, pairs[:, 0] * dimension + pairs[:, 1]))
@@ -93,8 +94,8 @@ def _least_squares(features: Array, values: Array, weights: Array) -> tuple[Arra
     scaled = inverse @ (weighted @ values / scale)
     variance = weights @ (values - features @ (scaled / scale)) ** 2
     num_points = 1 / (weights @ weights)
-    errors = np.sqrt(variance * np.diag(inverse) / max(num_points - len(scale), 1.0)) + 1e-300
-    return scaled / scale, np.abs(scaled) / errors
+    num_free = max(float(num_points) - len(scale), 1.0)
+    return scaled / scale, np.abs(scaled) / (np.sqrt(variance * np.diag(inverse) / num_free) + 1e-300)
 
 
 def _signals(z: Array, residual: Array, weights: Array) -> Array:

@@ -36,15 +36,21 @@ def test_the_quadratic_is_that_of_the_normal_equations(rng, dimension, num_point
 
 
 def test_a_chain_is_found_with_fewer_values_than_coefficients(rng):
-    target = sb.targets.autoregressive(40, 0.8)  # 861 coefficients
-    points = 2 * rng.normal(size=(800, 40))
+    target = sb.targets.autoregressive(50, 0.8)  # 1,326 coefficients
+    points = 2 * rng.normal(size=(1300, 50))
     log_prob = target.log_prob(points)
     gaussian, pairs = fit_gaussian(points, log_prob, log_prob / 100)
     np.testing.assert_allclose(gaussian.cov, 1.15 * target.cov, atol=0.05)
-    neighbors = np.column_stack([np.arange(39), np.arange(1, 40)])
+    neighbors = np.column_stack([np.arange(49), np.arange(1, 50)])
     np.testing.assert_array_equal(pairs, neighbors)
-    few = slice(0, 400)  # not enough to find them, but to fit those that are known
+    few = slice(0, 500)  # not enough to find them, but to fit those that are known
     again, _ = fit_gaussian(points[few], log_prob[few], log_prob[few] / 100, neighbors)
     np.testing.assert_allclose(again.cov, 1.15 * target.cov, atol=0.05)
     unknown, _ = fit_gaussian(points[few], log_prob[few], log_prob[few] / 100)
     assert np.abs(unknown.cov - 1.15 * target.cov).max() > 0.2
+
+
+def test_where_a_full_quadratic_is_near_there_is_no_sparse_one(rng):
+    points = rng.normal(size=(400, 30))  # 496 coefficients
+    log_prob = sb.targets.autoregressive(30, 0.8).log_prob(points)
+    assert fit_gaussian(points, log_prob, log_prob / 100)[0] is None

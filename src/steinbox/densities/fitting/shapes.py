@@ -73,13 +73,13 @@ class Rotated:
 @serializable("skewed-map-family")
 @dataclass(frozen=True)
 class Skewed:
-    """An affine map, and one that makes every coordinate symmetric."""
+    """A sparse affine map, and one that makes every coordinate symmetric; its slopes are shrunk in their own way."""
 
     pseudo_points: float
 
     def fit(self, sample: WeightedPoints) -> SkewedMap:
         """To weighted points."""
-        return fit_skewed_map(sample, pseudo_points=self.pseudo_points)
+        return fit_skewed_map(sample)
 
 
 # -- mixtures ----------------------------------------------------------------------------------------------------------
@@ -134,6 +134,7 @@ class Curves:
 # -- both --------------------------------------------------------------------------------------------------------------
 
 Map: TypeAlias = Straight | Curved | Rotated | Skewed
+FittedMap: TypeAlias = TriangularMap | RotatedMap | SkewedMap
 Kind: TypeAlias = Clusters | Shells | Curves
 
 ONE_GAUSSIAN = Clusters(1, tied=False)

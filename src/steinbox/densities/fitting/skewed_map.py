@@ -8,19 +8,19 @@ import numpy as np
 
 from steinbox.common.arrays import Array
 from steinbox.densities.fitting.em import WeightedPoints
-from steinbox.densities.fitting.triangular_map import fit_triangular_map
+from steinbox.densities.fitting.sparse_map import fit_sparse_map
 from steinbox.maps.skewed import SkewedMap
 
 _MAX_SKEW = 3.0  # of a coordinate's map: what is more skew has no other shape
 _NUM_NODES = 101  # of the table from skew to skewness, and of its integrals
 
 
-def fit_skewed_map(sample: WeightedPoints, *, pseudo_points: float = 0.5) -> SkewedMap:
-    r"""The map with the mean, variance and skewness of every coordinate of the images of an affine map.
+def fit_skewed_map(sample: WeightedPoints) -> SkewedMap:
+    r"""The map with the mean, variance and skewness of every coordinate of the images of a sparse affine map.
 
     A skewness g of n independent points is shrunk to zero by its variance, :math:`g \max(0, 1 - 6 / (n g^2))`.
     """
-    affine = fit_triangular_map(sample, curved=False, pseudo_points=pseudo_points)
+    affine = fit_sparse_map(sample)
     y = affine.forward(sample.points)
     mean = sample.weights @ y
     spread = np.sqrt(sample.weights @ (y - mean) ** 2) + 1e-300

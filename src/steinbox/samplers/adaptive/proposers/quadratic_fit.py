@@ -18,7 +18,8 @@ from steinbox.samplers.adaptive.proposer import Draws, Offer, Proposer, View
 _MAX_POINTS = 4000  # or twice as many as there are coefficients: more make it slow
 _INFLATION = 1.15  # of the covariance: a proposal errs on the wide side
 _RIDGE = (1e-8, 1e-4, 1e-3)  # of the constant, of slopes and of products
-_MIN_EARNED = 0.5  # of a batch: draws that earn more than others are offered even when weights are even
+_MAX_FULL_DIMENSION = 40  # up to here there soon are more points than the coefficients of a full quadratic, 861
+_MIN_EARNED = 0.5  # of a batch: draws that earn more than others are offered even when weights are even, beyond that
 _SPARSE_SHARES = (0.8, 0.3)  # of the points: what weights are tempered to; products are clearest among scattered points
 _TOLERANCE = 1e-7  # of least squares, relative
 _MAX_STEPS = 500  # of least squares
@@ -37,7 +38,8 @@ class QuadraticFit(Proposer):
     def propose(
         self, view: View, memory: IntegerArray | None, rng: np.random.Generator
     ) -> tuple[Offer, IntegerArray | None]:
-        if view.tempering == 1 and view.shares.get(self.name, 0.0) < _MIN_EARNED:
+        has_earned = view.archive.dimension > _MAX_FULL_DIMENSION and view.shares.get(self.name, 0.0) > _MIN_EARNED
+        if view.tempering == 1 and not has_earned:
             return None, memory
         archive = view.archive
         gaussian, memory = fit_gaussian(archive.points, archive.log_prob, archive.log_weights, memory)
@@ -50,11 +52,10 @@ def fit_gaussian(
     r"""The Gaussian whose log-density is a weighted ridge regression of ``log_prob`` on a quadratic; and its products.
 
     It uses all values, not only those of heavy points, so that it finds the way from far away. If there are too few to
-    tell all coefficients, the quadratic is sparse (:mod:`steinbox.numerics.sparse_quadratic`), begins with the
-    products ``pairs`` that were found before, and is fitted to many of the points and to those near the target: the
-    better one predicts the latter. Curvatures are kept between 0.3 and :math:`10^4` in units of the weighted points'
-    covariance, and the mean moves by at most :math:`2 \sqrt d` standard deviations. None if there are too few points
-    for squares.
+    tell all coefficients, and more than 40 dimensions, the quadratic is sparse
+    (:mod:`steinbox.numerics.sparse_quadratic`), begins with the products ``pairs`` that were found before, and is fitted
+    to many of the points and to those near the target: the better one predicts the latter. Curvatures are kept between 0.3 and :math:`10^4` in units of the weighted points'
+    covariance, and the mean moves by at most :math:`2 \sqrt d` standard deviations. None if there are too few points.
 
     Examples
     --------
@@ -73,6 +74,8 @@ def fit_gaussian(
         cloud = _Cloud.of(points, log_weights, max(1.5 * num_features, 0.3 * len(points)), 2 * num_features)
         slope, curvature = _fit_quadratic(cloud.white, log_prob[cloud.used], cloud.weights)
         return cloud.gaussian(slope, curvature), pairs
+    if dimension <= _MAX_FULL_DIMENSION:
+        return None, pairs
     wide, near = (_Cloud.of(points, log_weights, share * len(points), 0) for share in _SPARSE_SHARES)
     fits = [fit for fit in (_fit_sparse(cloud, log_prob, pairs) for cloud in (wide, near)) if fit is not None]
     if not fits:
@@ -100,7 +103,7 @@ class _Cloud:
         centered = points - mean
         covariance = (centered * weights[:, None]).T @ centered
         root = np.linalg.cholesky(covariance + np.diag(0.1 * np.diag(covariance) + 1e-300))
-        return cls(points[used], used, weights[used] / weights[used].sum(), mean, root)
+        return cls(points[used], used, weights[used] / weights[used].sum(), mean, np.asarray(root, dtype=np.float64))
 
     @property
     def white(self) -> Array:
