@@ -81,4 +81,4 @@ def test_skew_coordinates_and_chains_are_seen_in_many_dimensions(rng):
         }
         assert isinstance(densities[True].shape.map, Skewed)
         gain = densities[True].density.log_prob(test).mean() - densities[False].density.log_prob(test).mean()
-        assert gain > 2.0  # nats; a map that is not sparse costs about d² / 4n of them
+        assert gain > 1.0  # nats; slopes on all coordinates before cost about d² / 4n = 2 of them, shrunk less

@@ -53,9 +53,10 @@ def fit_gaussian(
 
     It uses all values, not only those of heavy points, so that it finds the way from far away. If there are too few to
     tell all coefficients, and more than 40 dimensions, the quadratic is sparse
-    (:mod:`steinbox.numerics.sparse_quadratic`), begins with the products ``pairs`` that were found before, and is fitted
-    to many of the points and to those near the target: the better one predicts the latter. Curvatures are kept between 0.3 and :math:`10^4` in units of the weighted points'
-    covariance, and the mean moves by at most :math:`2 \sqrt d` standard deviations. None if there are too few points.
+    (:mod:`steinbox.numerics.sparse_quadratic`), begins with the products ``pairs`` that were found before, and is
+    fitted to many of the points and to those near the target; taken is what predicts the latter better. Curvatures are
+    kept between 0.3 and :math:`10^4` in units of the weighted points' covariance, and the mean moves by at most
+    :math:`2 \sqrt d` standard deviations. None if there are too few points.
 
     Examples
     --------
