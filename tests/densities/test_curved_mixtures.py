@@ -8,7 +8,7 @@ import steinbox as sb
 from steinbox.densities.fitting.curved_mixtures import CurvedMixtures
 from steinbox.densities.fitting.em import WeightedPoints
 from steinbox.densities.fitting.family import Fitted
-from steinbox.densities.fitting.shapes import Clusters, Curved, Curves, Rotated, Shells, Straight
+from steinbox.densities.fitting.shapes import Clusters, Curved, Curves, Rotated, Shells, Skewed, Straight
 
 BANANA = sb.targets.Banana()
 TURN = ortho_group.rvs(2, random_state=1)
@@ -67,3 +67,18 @@ def test_what_another_family_fitted_is_refused(rng):
     other = Fitted(None, sb.GaussianMixture([sb.Gaussian(BANANA.mean, cov=BANANA.cov)]))
     with pytest.raises(TypeError, match="expected a density that CurvedMixtures fitted"):
         CurvedMixtures().refit(equal(BANANA.sample(100, rng)), other, rng)
+
+
+def test_skew_coordinates_and_chains_are_seen_in_many_dimensions(rng):
+    target, num_points = sb.targets.autoregressive(80, 0.9), 800
+    for skewed in (False, True):
+        points = target.sample(2 * num_points, rng)
+        points = np.log1p(np.exp(points)) if skewed else points
+        train, test = points[:num_points], points[num_points:]
+        densities = {
+            curved: CurvedMixtures(curved=curved).choose(equal(train), np.random.default_rng(0))
+            for curved in (False, True)
+        }
+        assert isinstance(densities[True].shape.map, Skewed)
+        gain = densities[True].density.log_prob(test).mean() - densities[False].density.log_prob(test).mean()
+        assert gain > 1.0  # nats; slopes on all coordinates before cost about d² / 4n = 2 of them, shrunk less

@@ -6,6 +6,7 @@ import pytest
 import steinbox as sb
 from steinbox.densities.fitting.em import WeightedPoints
 from steinbox.densities.fitting.rotated_map import fit_rotated_map
+from steinbox.densities.fitting.skewed_map import fit_skewed_map
 from steinbox.densities.fitting.triangular_map import fit_triangular_map
 from steinbox.maps.bijection import Identity
 from steinbox.maps.bounds import as_bounds
@@ -33,6 +34,7 @@ MAPS = {
     "straight": fit_triangular_map(equal(bananas(500) @ MIXING), curved=False),
     "bananas": fit_triangular_map(equal(bananas(500)), curved=True),
     "funnel": fit_triangular_map(equal(sb.targets.Funnel(4).sample(500, np.random.default_rng(0))), curved=True),
+    "skewed": fit_skewed_map(equal(np.log(np.random.default_rng(0).gamma(2.0, size=(500, DIMENSION))) @ MIXING)),
     "rotated": fit_rotated_map(equal(bananas(1000) @ MIXING)),
 }
 EVERY = pytest.mark.parametrize("bijection", MAPS.values(), ids=MAPS)

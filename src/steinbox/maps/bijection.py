@@ -17,6 +17,7 @@ map                                            x                           f(x)
 :class:`~steinbox.maps.bounds.Bounds`          free, where samplers move   the user's, inside the bounds
 :class:`~steinbox.maps.triangular.TriangularMap`  curved                   nearly white
 :class:`~steinbox.maps.rotated.RotatedMap`     curved, along other axes    nearly white
+:class:`~steinbox.maps.skewed.SkewedMap`       skew                        nearly white
 :class:`~steinbox.maps.coordinates.Affine`     the user's                  of comparable spread
 =============================================  ==========================  ==================================
 """

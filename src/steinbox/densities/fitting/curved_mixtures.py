@@ -20,22 +20,22 @@ from steinbox.densities.fitting.shapes import (
     Curved,
     CurvedDensity,
     Curves,
+    FittedMap,
     Map,
     Rotated,
     Shape,
     Shells,
+    Skewed,
     Straight,
     fit_pullback,
 )
 from steinbox.densities.gaussian_mixture import GaussianMixture
 from steinbox.densities.mixture import Mixture
 from steinbox.densities.pullback import Pullback
-from steinbox.maps.rotated import RotatedMap
-from steinbox.maps.triangular import TriangularMap
 
 _MAX_POINTS = 2000  # to fit to; more are resampled
 _HELD_OUT = 1 / 3  # of the points, to compare shapes by
-_MAX_CURVED_DIMENSION = 60  # there are as many products of coordinates to look at as the cube of it
+_MAX_CURVED_DIMENSION = 60  # there are as many products of coordinates to look at as the cube of it; beyond, skewness
 _MAX_ROTATED_DIMENSION = 20  # beyond, axes and curves of their own would take too many points, and too long
 _MIN_SHELLS_DIMENSION = 11  # below, shells are so thick that a few clusters reach all radii as well
 _MAX_CURVES = 8
@@ -55,7 +55,8 @@ class CurvedMixtures:
     max_components : int
         Gaussians behind one map, at most.
     curved : bool
-        Whether maps may be curved: bananas, funnels, hierarchical models. If not, the next two mean nothing.
+        Whether maps may be curved: bananas, funnels, hierarchical models, and beyond 60 dimensions skew coordinates. If
+        not, the next two mean nothing.
     rotated : bool
         Whether curved maps may have axes of their own.
     own_maps : bool
@@ -112,25 +113,30 @@ class CurvedMixtures:
 
     def _maps(
         self, training: WeightedPoints, test: WeightedPoints, rng: np.random.Generator
-    ) -> Iterator[tuple[Map, TriangularMap | RotatedMap]]:
+    ) -> Iterator[tuple[Map, FittedMap]]:
         """A straight map and a curved one, each that of several which predicts best with one Gaussian behind it.
 
-        Straight maps' slopes are shrunk to zero a little or much, curved ones are along the given axes or others.
+        Straight maps' slopes are shrunk to zero a little or much, curved ones are along the given axes or others; in
+        many dimensions every coordinate may be skew instead.
         """
 
-        def best(maps: list[tuple[Map, TriangularMap | RotatedMap]]) -> tuple[Map, TriangularMap | RotatedMap]:
+        def best(
+            maps: list[tuple[Map, FittedMap]],
+        ) -> tuple[Map, FittedMap]:
             return max(maps, key=lambda each: _mean_log_prob(fit_pullback(each[1], training, rng), test))
 
         dimension = training.points.shape[1]
         straight = best([(each, each.fit(training)) for each in (Straight(0.5), Straight(0.5 * dimension))])
         yield straight
         pseudo_points = straight[0].pseudo_points
-        curved: list[tuple[Map, TriangularMap | RotatedMap]] = []
+        curved: list[tuple[Map, FittedMap]] = []
         if self.curved and dimension <= _MAX_CURVED_DIMENSION:
             curved.append((Curved(pseudo_points), Curved(pseudo_points).fit(training)))
         if self.curved and self.rotated and dimension <= _MAX_ROTATED_DIMENSION:
             rotated = fit_rotated_map(training, pseudo_points=pseudo_points)
             curved += [] if rotated is None else [(Rotated(pseudo_points), rotated)]
+        if self.curved and dimension > _MAX_CURVED_DIMENSION:
+            curved.append((Skewed(pseudo_points), Skewed(pseudo_points).fit(training)))
         curved = [each for each in curved if each[1].is_curved]
         if curved:
             yield best(curved)

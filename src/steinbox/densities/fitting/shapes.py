@@ -13,11 +13,13 @@ from steinbox.densities.fitting.curves import CurvesDensity
 from steinbox.densities.fitting.em import WeightedPoints, fit_mixture
 from steinbox.densities.fitting.rotated_map import fit_rotated_map
 from steinbox.densities.fitting.shells import fit_shells
+from steinbox.densities.fitting.skewed_map import fit_skewed_map
 from steinbox.densities.fitting.triangular_map import fit_triangular_map
 from steinbox.densities.gaussian_mixture import GaussianMixture
 from steinbox.densities.pullback import Pullback
 from steinbox.maps.bijection import Bijection
 from steinbox.maps.rotated import RotatedMap
+from steinbox.maps.skewed import SkewedMap
 from steinbox.maps.triangular import TriangularMap
 
 ClustersDensity: TypeAlias = Pullback[GaussianMixture]
@@ -66,6 +68,18 @@ class Rotated:
     def fit(self, sample: WeightedPoints) -> TriangularMap | RotatedMap:
         """To weighted points; along the given axes if the points show no others."""
         return fit_rotated_map(sample, pseudo_points=self.pseudo_points) or Curved(self.pseudo_points).fit(sample)
+
+
+@serializable("skewed-map-family")
+@dataclass(frozen=True)
+class Skewed:
+    """A sparse affine map, and one that makes every coordinate symmetric; its slopes are shrunk in their own way."""
+
+    pseudo_points: float
+
+    def fit(self, sample: WeightedPoints) -> SkewedMap:
+        """To weighted points."""
+        return fit_skewed_map(sample)
 
 
 # -- mixtures ----------------------------------------------------------------------------------------------------------
@@ -119,7 +133,8 @@ class Curves:
 
 # -- both --------------------------------------------------------------------------------------------------------------
 
-Map: TypeAlias = Straight | Curved | Rotated
+Map: TypeAlias = Straight | Curved | Rotated | Skewed
+FittedMap: TypeAlias = TriangularMap | RotatedMap | SkewedMap
 Kind: TypeAlias = Clusters | Shells | Curves
 
 ONE_GAUSSIAN = Clusters(1, tied=False)
