@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
 import numpy as np
@@ -15,7 +15,7 @@ import steinbox as sb
 from steinbox.cli.console import out_console
 from steinbox.cli.methods import Method
 
-_TARGETS = {
+_TARGETS: dict[str, Callable[[], Any]] = {
     "Gaussian, 2-D": lambda: sb.Gaussian([1.0, -1.0], std=[1.0, 0.5]),
     "banana, 2-D": sb.targets.Banana,
     "ring, 2-D": sb.targets.Ring,
@@ -56,7 +56,7 @@ def bench(
 def _measure(method: Method, max_evals: int, num_particles: int, num_seeds: int) -> Iterator[dict[str, Any]]:
     """A row for every run."""
     for name, make in _TARGETS.items():
-        target: Any = make()
+        target = make()
         reference = target.sample(_NUM_REFERENCE, np.random.default_rng(1))
         exact = sb.mmd(target.sample(num_particles, np.random.default_rng(2)), reference)
         for seed in range(num_seeds):
