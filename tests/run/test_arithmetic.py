@@ -5,6 +5,7 @@ import pytest
 
 import steinbox as sb
 from steinbox.baselines import SMC, ImportanceSampling
+from steinbox.samplers.smc import SMCSampler
 
 START = sb.Gaussian([0.0, 0.0], std=3.0)
 METHODS = [sb.AdaptiveImportanceSampling(), sb.GFSVGD(), sb.AnnealedGFSVGD(), SMC(), ImportanceSampling()]
@@ -56,3 +57,19 @@ def test_what_the_user_has_told_numpy_changes_nothing(method):
         assert (str(result.summary()), str(result.diagnostics())) == (summary, diagnostics)
         assert np.geterr()["under"] == "raise", "and what was set stays so"
     np.testing.assert_array_equal(result.particles, expected.particles)
+
+
+def test_algebra_that_fails_in_mid_run_leaves_the_iteration_before(monkeypatch):
+    tell, calls = SMCSampler.tell, []
+
+    def fail(*arguments):
+        calls.append(1)
+        if len(calls) == 4:
+            raise np.linalg.LinAlgError("Matrix is not positive definite")
+        return tell(*arguments)
+
+    monkeypatch.setattr(SMCSampler, "tell", fail)
+    result = sample(normal, method=SMC())
+    assert result.status is sb.Status.STALLED
+    assert len(result.trace["mean_log_prob"]) == 3
+    assert "Matrix is not positive definite" in result.warnings

@@ -62,6 +62,7 @@ class Processes:
         self._payload = _temporary_path()
         self._processes: list[_Process] = []
         self._spare: _Process | None = None
+        self._keeps_spare = False  # until a first process is lost: most runs lose none
         try:
             serialize_to_file(calls, self._payload)
             self._processes.extend(self._start() for _ in range(num_workers))
@@ -148,6 +149,8 @@ class Processes:
             raise _not_loaded(error)
         else:
             self._num_failed_starts = 0
+            if self._keeps_spare and self._spare is None:
+                self._spare = self._start()
 
     def _start(self) -> _Process:
         import loky
@@ -158,9 +161,9 @@ class Processes:
         return _Process(executor, executor.submit(install, _TOKEN, self._payload))
 
     def _take_spare(self) -> _Process:
-        """A process for one that was lost, and one more started for the next time."""
+        """A process for one that was lost; another spare is started when this one is ready."""
         spare = self._start() if self._spare is None else self._spare
-        self._spare = self._start()
+        self._spare, self._keeps_spare = None, True
         return spare
 
     def _replace(self, process: _Process, fresh: _Process) -> None:
