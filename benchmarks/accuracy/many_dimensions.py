@@ -3,7 +3,7 @@
 MMD to 5,000 exact draws of 200 points, from N(0, 9 I), as in ``run.py``, with the number of warnings: of the default,
 of the default whose mixtures have no shells, of steinbox's tempered SMC and of its KHMC chains.
 
-The last targets were written when the code was finished, and were not developed on.
+The targets called fresh were not developed on.
 
 Run ``python benchmarks/accuracy/many_dimensions.py``; it takes about fifteen minutes.
 """
