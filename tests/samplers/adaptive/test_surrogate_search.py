@@ -122,6 +122,6 @@ def test_it_resumes_bit_for_bit(tmp_path):
     np.testing.assert_array_equal(resumed.pool_weights, whole.pool_weights)
 
 
-@pytest.mark.parametrize("settings", [{"max_evals": 401}, {"noise": 0.5}])
+@pytest.mark.parametrize("settings", [{"max_evals": 201}, {"noise": 0.5}])
 def test_larger_budgets_and_noise_are_left_to_the_others(settings):
     assert not any("surrogate search" in each for each in run(**settings).trace["proposers"])

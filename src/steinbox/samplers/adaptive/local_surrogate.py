@@ -36,7 +36,7 @@ from steinbox.numerics.weights import normalize, temper
 _SIZE = 0.3  # of the points: the effective sample size of the weights that say where the mass seems to be
 _MARGIN = 3.0  # beyond √d, in units of z: as far as the surrogate reaches; points three times as far away teach it
 _FARTHEST = 1000.0  # units of log p below the top: what is less dense takes no part
-_QUADRATIC_SLACK = 0.1  # of Δ: r far out, of the quadratic alone
+_QUADRATIC_SLACK = 0.4  # of Δ: r far out, of the quadratic alone, which is to describe what is near
 _MISFIT, _QUADRATIC_MISFIT = 0.01, 0.3  # in units u: r near the top, of the whole model and of the quadratic alone
 _FLATTEST = 0.05  # in units u: the smallest of the negative eigenvalues
 _VAGUE = 100.0  # in units u: prior standard deviation of the linear trend

@@ -75,7 +75,7 @@ class AdaptiveImportanceSampling(Method[AdaptiveState]):
     other promising ones, find modes however far away, and offer Gaussians there; they have up to half of
     the budget, and say in ``result.coverage`` what they know of modes that were not seen. At the end
     :func:`~steinbox.select` chooses the particles. If the points are worth few independent draws but a surrogate
-    predicts their log-densities well, the last batch is chosen from many points that it weights. With at most 400
+    predicts their log-densities well, the last batch is chosen from many points that it weights. With at most 200
     evaluations in at most 12 dimensions and no noise, a surrogate chooses all points after the first batch, and weights
     them: then the numbers of the trace are of the first batch alone.
 

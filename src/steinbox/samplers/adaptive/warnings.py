@@ -68,6 +68,12 @@ def warn_of_surrogate(answer: SurrogateAnswer, num_particles: int, tuning: Tunin
             f"predictions were wrong by more than {answer.prediction_error:.2g} nats: the particles should not be "
             "trusted. Allow more evaluations, or start closer to the target."
         )
+    if answer.evidence_rise > tuning.max_evidence_rise + 3 * answer.log_evidence_error:
+        yield (
+            "The last third of the evaluations multiplied the integral of the density by "
+            f"{np.exp(min(answer.evidence_rise, 99)):.2g}: mass is still being found, and some may be missing. Allow "
+            "more evaluations."
+        )
 
 
 def _warn_of_repeats(num_evals: int, num_particles: int) -> Iterator[str]:

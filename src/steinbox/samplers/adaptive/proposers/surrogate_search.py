@@ -85,7 +85,7 @@ class SurrogateAnswer:
     """All evaluated points with weights that make them represent the surrogate's density.
 
     ``log_evidence_error`` is the surrogate's own; ``prediction_error`` the median error, in nats, of its last
-    predictions.
+    predictions, and ``evidence_rise`` what the last third of the points added to the log-evidence.
     """
 
     points: Array
@@ -95,6 +95,7 @@ class SurrogateAnswer:
     log_evidence_error: float
     prediction_error: float
     num_predicted: int
+    evidence_rise: float
 
 
 def find_answer(state: AdaptiveState) -> SurrogateAnswer | None:
@@ -105,7 +106,9 @@ def find_answer(state: AdaptiveState) -> SurrogateAnswer | None:
     points, log_prob = _gather(state.archive, memory)
     surrogate = fit_surrogate(points, log_prob)
     draws, log_evidence = surrogate.draw(_NUM_ANSWER_DRAWS, np.random.default_rng(0), num_moves=_NUM_ANSWER_MOVES)
-    mean, _ = surrogate.predict(draws)
+    earlier = fit_surrogate(*(each[: int((1 - _LAST_FRACTION) * len(points))] for each in (points, log_prob)))
+    before = _correct(earlier, *earlier.draw(_NUM_DRAWS, np.random.default_rng(0)))
+    log_evidence = _correct(surrogate, draws, log_evidence)
     inside = np.isfinite(log_prob)
     weights = np.zeros(len(points))
     weights[inside] = quadrature_weights(points[inside], draws)
@@ -114,11 +117,18 @@ def find_answer(state: AdaptiveState) -> SurrogateAnswer | None:
         points,
         weights,
         log_prob,
-        log_evidence=log_evidence + float(log_sum_exp(mean - surrogate.log_density(draws)) - np.log(len(draws))),
+        log_evidence=log_evidence,
         log_evidence_error=float(np.sqrt(surrogate.covariance(draws[::4]).mean() + 1 / len(draws))),
         prediction_error=float(np.median(errors)),
         num_predicted=len(errors),
+        evidence_rise=log_evidence - before,
     )
+
+
+def _correct(surrogate: LocalSurrogate, draws: Array, log_evidence: float) -> float:
+    """The log-evidence by the surrogate's mean, from that of the density which the draws are of, and which is lower."""
+    ratio = surrogate.predict(draws)[0] - surrogate.log_density(draws)
+    return log_evidence + float(log_sum_exp(ratio) - np.log(len(draws)))
 
 
 def _gather(archive: WeightedArchive, memory: SearchMemory) -> tuple[Array, Array]:
