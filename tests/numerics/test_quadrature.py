@@ -24,6 +24,15 @@ def test_they_do_not_depend_on_units():
     )
 
 
+def test_a_narrow_direction_is_seen_whatever_its_angle():
+    rng = np.random.default_rng(2)
+    stretch = np.array([[1.0, 0.0], [1.0, 0.01]])
+    points, draws = 1.5 * rng.standard_normal((150, 2)) @ stretch.T, rng.standard_normal((2000, 2)) @ stretch.T
+    weights = quadrature_weights(points, draws)
+    across = (points[:, 1] - points[:, 0]) / 0.01
+    assert 0.7 < weights @ across**2 < 1.3
+
+
 def test_draws_far_from_all_points_go_to_the_nearest():
     points = np.array([[0.0], [1.0], [100.0]])
     draws = 50.4 + 1e-3 * np.random.default_rng(0).standard_normal((100, 1))

@@ -11,6 +11,7 @@ from steinbox.numerics.kernels import RBF
 from steinbox.numerics.pairwise import kernel_sums, median_squared_distance, squared_distances
 from steinbox.numerics.pairwise.distances import positive_std
 
+_WHITENING_RIDGE = 1e-8  # added to the correlation matrix of the draws
 _RIDGE = 1e-3  # λ: keeps the weight from resting on few of many points that are close to each other
 
 
@@ -22,7 +23,7 @@ def quadrature_weights(points: Array, draws: Array) -> Array:
     .. math:: w^\top (K + \lambda I)\, w - 2\, w^\top \mu, \qquad w \ge 0, \quad
               \mu_i = \tfrac1m \sum_j k(x_i, y_j) ,
 
-    with a Gaussian kernel of median bandwidth in coordinates standardized by the draws (Bayesian quadrature, but for
+    with a Gaussian kernel of median bandwidth in coordinates whitened by the draws (Bayesian quadrature, but for
     the sign; Huszár & Duvenaud, 2012).
 
     References
@@ -40,6 +41,8 @@ def quadrature_weights(points: Array, draws: Array) -> Array:
     """
     center, scale = draws.mean(axis=0), positive_std(draws)
     x, y = (points - center) / scale, (draws - center) / scale
+    whitening = np.linalg.cholesky(np.cov(y.T).reshape(x.shape[1], -1) + _WHITENING_RIDGE * np.eye(x.shape[1]))
+    x, y = (solve_triangular(whitening, each.T, lower=True).T for each in (x, y))
     bandwidth = median_squared_distance(y) or 1.0
     mean = kernel_sums(x, y, np.full(len(y), 1 / len(y)), RBF(), bandwidth)
     gram = RBF().value(squared_distances(x, x) / bandwidth) + _RIDGE * np.eye(len(x))

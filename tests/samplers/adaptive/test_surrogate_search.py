@@ -69,6 +69,12 @@ def test_nothing_is_drawn_beyond_its_reach_or_beyond_a_wall(rng):
     assert np.isneginf(surrogate.log_density(points[points[:, 0] <= 0])).all()
 
 
+def test_points_that_are_all_but_the_same_do_no_harm(rng):
+    points = np.repeat(rng.standard_normal((30, 2)), 3, axis=0) + 1e-9 * rng.standard_normal((90, 2))
+    mean, _ = fit_surrogate(points, -0.5 * (points**2).sum(axis=1)).predict(np.zeros((1, 2)))
+    assert abs(mean[0]) < 0.2
+
+
 # -- runs --------------------------------------------------------------------------------------------------------------
 
 
@@ -80,6 +86,15 @@ def test_eighty_evaluations_are_enough_for_a_gaussian():
     scale = np.sqrt(np.diag(CORRELATED.cov))
     np.testing.assert_allclose(mean / scale, CORRELATED.mean / scale, atol=0.25)
     np.testing.assert_allclose(cov / np.outer(scale, scale), CORRELATED.cov / np.outer(scale, scale), atol=0.35)
+
+
+def test_a_long_diagonal_target_is_as_narrow_as_it_is():
+    axis = np.array([0.9, 0.44]) / np.linalg.norm([0.9, 0.44])
+    cigar = sb.Gaussian([0.0, 0.0], cov=np.eye(2) + 9999 * np.outer(axis, axis))
+    result = run(cigar, sb.Gaussian([0.0, 0.0], std=200.0), max_evals=150)
+    across = result.pool @ [-axis[1], axis[0]]
+    assert 0.5 < result.pool_weights @ across**2 < 2.0
+    assert abs(result.log_evidence) < 0.3
 
 
 def test_every_particle_was_evaluated_and_the_pool_has_all_points():

@@ -39,6 +39,7 @@ _FARTHEST = 1000.0  # units of log p below the top: what is less dense takes no 
 _QUADRATIC_SLACK = 0.4  # of Δ: r far out, of the quadratic alone, which is to describe what is near
 _MISFIT, _QUADRATIC_MISFIT = 0.01, 0.3  # in units u: r near the top, of the whole model and of the quadratic alone
 _FLATTEST = 0.05  # in units u: the smallest of the negative eigenvalues
+_CURVATURE_STD = 1.0  # in units u: prior standard deviation of the entries of B
 _VAGUE = 100.0  # in units u: prior standard deviation of the linear trend
 _CANDIDATES: dict[str, tuple[float, ...]] = {
     "amplitude": (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0),  # s, in units u
@@ -185,7 +186,7 @@ def _locate(points: Array, log_prob: Array) -> tuple[Affine, float]:
     centered = points - center
     covariance = (centered * weights[:, None]).T @ centered
     root = np.asarray(np.linalg.cholesky(covariance + np.diag(1e-3 * np.diag(covariance) + 1e-300)), dtype=np.float64)
-    return Affine(center, root, np.linalg.inv(root)), 1 / power
+    return Affine(center, root, np.asarray(np.linalg.inv(root), dtype=np.float64)), 1 / power
 
 
 def _fit_concave(z: Array, values: Array, unit: float) -> Array:
@@ -193,11 +194,11 @@ def _fit_concave(z: Array, values: Array, unit: float) -> Array:
     dimension = z.shape[1]
     first, second = np.triu_indices(dimension)
     features = np.column_stack([np.ones(len(z)), z, z[:, first] * z[:, second]])
-    features *= unit * np.repeat([_VAGUE, 1.0], [dimension + 1, len(first)])
+    features *= unit * np.repeat([_VAGUE, _CURVATURE_STD], [dimension + 1, len(first)])
     misfit = np.hypot(_QUADRATIC_MISFIT * unit, _QUADRATIC_SLACK * values)
     regression = LowRankRegression(features, values + 0.5 * unit * (z**2).sum(axis=1), 0.0, misfit)
     upper = np.zeros((dimension, dimension))
-    upper[first, second] = unit * regression.coefficients[dimension + 1 :]
+    upper[first, second] = unit * _CURVATURE_STD * regression.coefficients[dimension + 1 :]
     eigenvalues, vectors = np.linalg.eigh(0.5 * (upper + upper.T) - 0.5 * unit * np.eye(dimension))
     return np.asarray((vectors * np.minimum(eigenvalues, -_FLATTEST * unit)) @ vectors.T)
 
@@ -211,7 +212,10 @@ def _choose(surrogate: LocalSurrogate) -> LocalSurrogate:
     def score(candidate: LocalSurrogate) -> float:
         key = tuple(getattr(candidate, name) for name in _CANDIDATES)
         if key not in scores:
-            scores[key] = candidate.regression.log_likelihood
+            try:
+                scores[key] = candidate.regression.log_likelihood
+            except np.linalg.LinAlgError:  # points that are all but the same, for so long a length-scale
+                scores[key] = -np.inf
         return scores[key]
 
     for name, candidates in _NUM_SWEEPS * list(_CANDIDATES.items()):

@@ -65,7 +65,10 @@ class SurrogateSearch(Proposer):
         points, log_prob = _gather(view.archive, memory)
         if np.isfinite(log_prob).sum() < dimension + 5:
             return None, memory
-        surrogate = fit_surrogate(points, log_prob)
+        try:
+            surrogate = fit_surrogate(points, log_prob)
+        except np.linalg.LinAlgError:  # then the other proposers have the batch
+            return None, memory
         draws, _ = surrogate.draw(_NUM_DRAWS, rng, power=_POWER)
         chosen = draws[_choose(surrogate, draws, _num_next(len(points), view), rng)]
         predicted = surrogate.predict(chosen)[0]
