@@ -45,4 +45,5 @@ PROPOSERS = {  # of the default
     "climbs": adaptive.Climbs(),
     "surrogate refinement": adaptive.SurrogateRefinement(),
     "repeats": adaptive.Repeats(),
+    "surrogate search": adaptive.SurrogateSearch(),
 }

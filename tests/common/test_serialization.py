@@ -23,6 +23,7 @@ NAMES = {
     "adaptive-random-walk",
     "adaptive-state",
     "adaptive-summit",
+    "adaptive-surrogate-search",
     "affine-map",
     "affine-map-family",
     "ais-state",

@@ -43,3 +43,12 @@ def test_few_centers_span_a_smooth_kernel_everywhere_near():
     exact = np.exp(-((z[:, None] - z) ** 2).sum(axis=2) / 20.0)
     assert features.shape == (200, 40)
     assert np.abs(features @ features.T - exact).max() < 1e-3
+
+
+def test_predictions_elsewhere_are_those_of_the_posterior():
+    new = RNG.standard_normal((4, 5))
+    cross = new @ FEATURES.T
+    np.testing.assert_allclose(REGRESSION.predict(new), cross @ np.linalg.solve(TOTAL, VALUES), rtol=1e-6)
+    deviations = REGRESSION.deviations(new)
+    posterior = new @ new.T - cross @ np.linalg.solve(TOTAL, cross.T)
+    np.testing.assert_allclose(deviations.T @ deviations, posterior, rtol=1e-5, atol=1e-8)

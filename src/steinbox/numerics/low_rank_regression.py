@@ -98,6 +98,14 @@ class LowRankRegression:
         r"""The posterior mean :math:`\hat f`."""
         return self.smooth + self.own_share * (self.values - self.smooth)
 
+    def predict(self, features: Array) -> Array:
+        """The smooth function's posterior mean where the features (m, P) are these."""
+        return np.asarray(features @ self.coefficients)
+
+    def deviations(self, features: Array) -> Array:
+        """Columns (P, m) whose products are the smooth function's posterior covariances there."""
+        return np.asarray(solve_triangular(self._root, features.T, lower=True, check_finite=False))
+
     def variance_of_mean(self, weights: Array) -> float:
         r"""The posterior variance of :math:`\sum_i w_i f_i`."""
         own = self.own_share

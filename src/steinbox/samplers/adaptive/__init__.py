@@ -11,6 +11,7 @@ from steinbox.samplers.adaptive.proposers import (
     QuadraticFit,
     Repeats,
     SurrogateRefinement,
+    SurrogateSearch,
 )
 from steinbox.samplers.adaptive.sampler import DEFAULT_PROPOSERS, AdaptiveImportanceSampling
 from steinbox.samplers.adaptive.tuning import Tuning
@@ -30,6 +31,7 @@ __all__ = [
     "Reserve",
     "Source",
     "SurrogateRefinement",
+    "SurrogateSearch",
     "Tuning",
     "View",
     "WeightedArchive",

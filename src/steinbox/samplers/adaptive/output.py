@@ -10,16 +10,23 @@ from steinbox.numerics.herding import select
 from steinbox.numerics.weights import normalize, pareto_shape, temper
 from steinbox.samplers.adaptive.proposers import SurrogateRefinement
 from steinbox.samplers.adaptive.proposers.climbs import find_coverage
+from steinbox.samplers.adaptive.proposers.surrogate_search import SurrogateAnswer, find_answer
 from steinbox.samplers.adaptive.state import AdaptiveState
 from steinbox.samplers.adaptive.tuning import Tuning
-from steinbox.samplers.adaptive.warnings import collect_warnings
+from steinbox.samplers.adaptive.warnings import collect_warnings, warn_of_surrogate
 from steinbox.samplers.base import Sample, WeightedSample
 
 _MIN_DRAWS = 0.1  # independent draws per particle: with fewer, weights are tempered before particles are chosen
 
 
 def make_sample(state: AdaptiveState, num_particles: int, initial: Initial, tuning: Tuning) -> Sample:
-    """The particles: points of the archive, or the refined ones if the surrogate predicted them well."""
+    """The particles: points of the archive, or the refined ones if the surrogate predicted them well.
+
+    With few evaluations, which a surrogate chose, they are weighted by it.
+    """
+    answer = find_answer(state)
+    if answer is not None:
+        return _make_surrogate_sample(answer, num_particles, tuning)
     archive, shape = state.archive, pareto_shape(state.archive.log_weights)
     weights = normalize(archive.log_weights)
     is_refined = has_refined_particles(state, tuning)
@@ -46,6 +53,19 @@ def make_sample(state: AdaptiveState, num_particles: int, initial: Initial, tuni
             np.hypot(np.sqrt(max(1 / state.effective_sample_size - 1 / len(archive), 0.0)), state.noise_error)
         ),
         warnings=tuple(collect_warnings(state, num_particles, initial, shape, tuning, is_refined=is_refined)),
+    )
+
+
+def _make_surrogate_sample(answer: SurrogateAnswer, num_particles: int, tuning: Tuning) -> Sample:
+    chosen = select(answer.points, answer.weights, num_particles, log_prob=answer.log_prob)
+    return Sample(
+        answer.points[chosen],
+        np.full(num_particles, 1 / num_particles),
+        answer.log_prob[chosen],
+        WeightedSample(answer.points, answer.weights, answer.log_prob),
+        log_evidence=answer.log_evidence,
+        log_evidence_error=answer.log_evidence_error,
+        warnings=tuple(warn_of_surrogate(answer, num_particles, tuning)),
     )
 
 

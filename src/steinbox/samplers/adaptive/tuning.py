@@ -59,6 +59,14 @@ class Tuning:
     scan_fraction: float = 0.08
     """Of the budget: draws of the start before the search for further modes, and when there is no place to begin."""
 
+    # -- few evaluations
+    max_search_evals: int = 200
+    """Evaluations: on development problems a surrogate was ahead with 200, not with 400, far behind with 1,000."""
+    max_search_dimension: int = 12
+    """Coordinates: with more, a quadratic has more coefficients than there are evaluations to spare."""
+    max_prediction_error: float = 1.0
+    """Nats: the median error of the surrogate's last predictions, beyond which it is not to be trusted."""
+
     # -- refinement by a surrogate
     max_draws_to_refine: float = 10.0
     """Effective sample size per particle: beyond, the archive is as good a pool as any surrogate's."""

@@ -11,6 +11,7 @@ from steinbox.diagnostics.mmd import mmd
 from steinbox.numerics.weights import normalize, systematic_resample
 from steinbox.samplers.adaptive.proposers import Climbs
 from steinbox.samplers.adaptive.proposers.climbs import find_coverage
+from steinbox.samplers.adaptive.proposers.surrogate_search import SurrogateAnswer
 from steinbox.samplers.adaptive.state import AdaptiveState
 from steinbox.samplers.adaptive.tuning import Tuning
 from steinbox.samplers.adaptive.weighted_archive import WeightedArchive
@@ -34,11 +35,7 @@ def collect_warnings(
             f"{coverage.num_finds} of {coverage.num_climbs} climbs led to modes not known before, one of the last "
             f"{coverage.num_since_last + 1} among them: there may be more. Allow more evaluations."
         )
-    if state.max_evals < _MIN_EVALS_PER_PARTICLE * num_particles:
-        yield (
-            f"{state.max_evals:,} evaluations are fewer than two per particle: the {num_particles} particles are "
-            "evaluated points, repeated by their weight. Ask for fewer particles, or allow more evaluations."
-        )
+    yield from _warn_of_repeats(state.max_evals, num_particles)
     if not is_refined and (draws_per_particle < tuning.min_draws_per_particle or state.tempering < tuning.min_power):
         yield (
             f"The {len(state.archive):,} evaluations amount to only {state.effective_sample_size:.0f} independent "
@@ -60,6 +57,31 @@ def collect_warnings(
         )
     if not is_refined and shape > tuning.max_pareto_shape and draws_per_particle < _MIN_DRAWS_WITH_HEAVY_TAIL:
         yield f"The largest weights are too heavy to be trusted (a Pareto shape of {shape:.1f})."
+
+
+def warn_of_surrogate(answer: SurrogateAnswer, num_particles: int, tuning: Tuning) -> Iterator[str]:
+    """What may be wrong if a surrogate weighted the points."""
+    yield from _warn_of_repeats(len(answer.points), num_particles)
+    if not answer.prediction_error <= tuning.max_prediction_error:
+        yield (
+            f"The particles represent a surrogate of the log-density, and half of its last {answer.num_predicted} "
+            f"predictions were wrong by more than {answer.prediction_error:.2g} nats: the particles should not be "
+            "trusted. Allow more evaluations, or start closer to the target."
+        )
+    if answer.evidence_rise > tuning.max_evidence_rise + 3 * answer.log_evidence_error:
+        yield (
+            "The last third of the evaluations multiplied the integral of the density by "
+            f"{np.exp(min(answer.evidence_rise, 99)):.2g}: mass is still being found, and some may be missing. Allow "
+            "more evaluations."
+        )
+
+
+def _warn_of_repeats(num_evals: int, num_particles: int) -> Iterator[str]:
+    if num_evals < _MIN_EVALS_PER_PARTICLE * num_particles:
+        yield (
+            f"{num_evals:,} evaluations are fewer than two per particle: the {num_particles} particles are "
+            "evaluated points, repeated by their weight. Ask for fewer particles, or allow more evaluations."
+        )
 
 
 def _evidence_rise(state: AdaptiveState, num_particles: int, tuning: Tuning) -> float:

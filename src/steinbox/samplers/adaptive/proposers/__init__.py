@@ -5,5 +5,6 @@ from steinbox.samplers.adaptive.proposers.fitted_family import FittedFamily
 from steinbox.samplers.adaptive.proposers.quadratic_fit import QuadraticFit
 from steinbox.samplers.adaptive.proposers.repeats import Repeats
 from steinbox.samplers.adaptive.proposers.surrogate_refinement import SurrogateRefinement
+from steinbox.samplers.adaptive.proposers.surrogate_search import SurrogateSearch
 
-__all__ = ["Climbs", "FittedFamily", "QuadraticFit", "Repeats", "SurrogateRefinement"]
+__all__ = ["Climbs", "FittedFamily", "QuadraticFit", "Repeats", "SurrogateRefinement", "SurrogateSearch"]
