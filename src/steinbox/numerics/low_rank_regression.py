@@ -104,7 +104,7 @@ class LowRankRegression:
 
     def deviations(self, features: Array) -> Array:
         """Columns (P, m) whose products are the smooth function's posterior covariances there."""
-        return np.asarray(solve_triangular(self._root, features.T, lower=True, check_finite=False))
+        return np.asarray(scipy.linalg.solve_triangular(self._root, features.T, lower=True, check_finite=False))
 
     def variance_of_mean(self, weights: Array) -> float:
         r"""The posterior variance of :math:`\sum_i w_i f_i`."""
