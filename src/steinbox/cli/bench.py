@@ -17,8 +17,8 @@ from steinbox.cli.methods import Method
 
 _TARGETS: dict[str, Callable[[], Any]] = {
     "Gaussian, 2-D": lambda: sb.Gaussian([1.0, -1.0], std=[1.0, 0.5]),
-    "banana, 2-D": sb.targets.Banana,
-    "ring, 2-D": sb.targets.Ring,
+    "banana, 2-D": lambda: sb.targets.Banana(),
+    "ring, 2-D": lambda: sb.targets.Ring(),
     "Student t, 8-D": lambda: sb.targets.StudentT(8),
     "funnel, 10-D": lambda: sb.targets.Funnel(10),
     "two modes, 10-D": lambda: sb.targets.separated_modes(10),

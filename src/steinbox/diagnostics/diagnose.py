@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtri
+import scipy
 
 from steinbox.common.arrays import Array, default_errstate
 from steinbox.common.tables import html_paragraphs
@@ -125,7 +125,7 @@ def diagnose(points: Array, log_prob: Array, weights: Array, rng: int | np.rando
 
 def _max_deviation_by_chance(num_tried: int) -> float:
     """Standard errors that the largest of so many deviations exceeds in one of twenty good samples (Bonferroni)."""
-    return float(-ndtri(_LEVEL / (2 * num_tried)))
+    return float(-scipy.special.ndtri(_LEVEL / (2 * num_tried)))
 
 
 def _merge_copies(points: Array, log_prob: Array, weights: Array) -> tuple[Array, Array, Array]:

@@ -3,8 +3,7 @@ r"""Weights of given points that integrate like draws of a distribution: kernel 
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import solve_triangular
-from scipy.optimize import nnls
+import scipy
 
 from steinbox.common.arrays import Array
 from steinbox.numerics.kernels import RBF
@@ -42,12 +41,12 @@ def quadrature_weights(points: Array, draws: Array) -> Array:
     center, scale = draws.mean(axis=0), positive_std(draws)
     x, y = (points - center) / scale, (draws - center) / scale
     whitening = np.linalg.cholesky(np.cov(y.T).reshape(x.shape[1], -1) + _WHITENING_RIDGE * np.eye(x.shape[1]))
-    x, y = (solve_triangular(whitening, each.T, lower=True).T for each in (x, y))
+    x, y = (scipy.linalg.solve_triangular(whitening, each.T, lower=True).T for each in (x, y))
     bandwidth = median_squared_distance(y) or 1.0
     mean = kernel_sums(x, y, np.full(len(y), 1 / len(y)), RBF(), bandwidth)
     gram = RBF().value(squared_distances(x, x) / bandwidth) + _RIDGE * np.eye(len(x))
     root = np.linalg.cholesky(gram)
-    weights = nnls(root.T, solve_triangular(root, mean, lower=True))[0]
+    weights = scipy.optimize.nnls(root.T, scipy.linalg.solve_triangular(root, mean, lower=True))[0]
     if not weights.sum() > 0:  # no point is near any draw: to the nearest, then
         weights = np.bincount(squared_distances(y, x).argmin(axis=1), minlength=len(x)).astype(float)
     return np.asarray(weights / weights.sum())
