@@ -1,4 +1,4 @@
-r"""Fifty to six hundred evaluations: the default beside variational Bayesian Monte Carlo (PyVBMC; Acerbi, 2018).
+r"""Fifty to six hundred evaluations: the default, with a surrogate's search, beside variational Bayesian Monte Carlo (PyVBMC; Acerbi, 2018).
 
 First, generated problems with one mode and standard ones, in 2 to 8 dimensions: MMD over the floor, that of 200 exact
 draws. PyVBMC's plausible box is the mean of the start ± one standard deviation, and it begins at a point drawn from the
@@ -151,6 +151,7 @@ PUBLISHED = {
 }
 
 
+SEARCH = sb.AdaptiveImportanceSampling(proposers=(sb.adaptive.SurrogateSearch(), *sb.adaptive.DEFAULT_PROPOSERS))
 # -- runs --------------------------------------------------------------------------------------------------------------
 
 
@@ -180,7 +181,13 @@ def outcome(name: str, method: str, budget: int, seed: int) -> Row:
         draws, evals = run_pyvbmc(target.log_prob, target.initial, budget, seed)
         error = np.mean([reference(name).mmd(draws[k::NUM_SETS]) / floor(name) for k in range(NUM_SETS)])
     else:
-        settings = {"num_particles": NUM_POINTS, "max_evals": budget, "vectorized": True, "progress": False}
+        settings = {
+            "method": SEARCH,
+            "num_particles": NUM_POINTS,
+            "max_evals": budget,
+            "vectorized": True,
+            "progress": False,
+        }
         result = sb.sample(target.log_prob, target.initial, seed=seed, **settings)
         evals, num_warnings = result.num_evals, len(result.warnings)
         if name in PUBLISHED:

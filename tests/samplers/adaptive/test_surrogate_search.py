@@ -11,10 +11,18 @@ BANANA = sb.targets.Banana()
 START = sb.Gaussian([0.0, 0.0], std=3.0)
 CORRELATED = sb.Gaussian([2.0, -1.0, 0.0], cov=[[1.0, 0.9, 0.0], [0.9, 1.0, 0.0], [0.0, 0.0, 0.01]])
 WIDE = sb.Gaussian(np.zeros(3), std=4.0)
+SEARCH = sb.AdaptiveImportanceSampling(proposers=(sb.adaptive.SurrogateSearch(), *sb.adaptive.DEFAULT_PROPOSERS))
 
 
 def run(target=CORRELATED, start=WIDE, **settings):
-    defaults = {"num_particles": 100, "max_evals": 80, "vectorized": True, "progress": False, "seed": 0}
+    defaults = {
+        "method": SEARCH,
+        "num_particles": 100,
+        "max_evals": 80,
+        "vectorized": True,
+        "progress": False,
+        "seed": 0,
+    }
     return sb.sample(target.log_prob, start, **defaults | settings)
 
 
@@ -104,7 +112,8 @@ def test_every_particle_was_evaluated_and_the_pool_has_all_points():
         seen.append(x.copy())
         return BANANA.log_prob(x)
 
-    result = sb.sample(log_prob, START, num_particles=100, max_evals=60, vectorized=True, progress=False, seed=1)
+    settings = {"method": SEARCH, "num_particles": 100, "max_evals": 60, "vectorized": True, "progress": False}
+    result = sb.sample(log_prob, START, seed=1, **settings)
     evaluated = np.concatenate(seen)
     assert len(result.pool) == 60
     assert {bytes(row) for row in result.particles} <= {bytes(row) for row in evaluated}
@@ -115,6 +124,7 @@ def test_a_surrogate_that_predicts_badly_is_not_trusted():
     rough = sb.sample(
         lambda x: 10 * np.sin(7 * x).sum(axis=1) - 0.5 * (x**2).sum(axis=1),
         sb.Gaussian(np.zeros(4), std=2.0),
+        method=SEARCH,
         num_particles=50,
         max_evals=60,
         vectorized=True,

@@ -39,7 +39,6 @@ from steinbox.samplers.adaptive.proposers import (
     QuadraticFit,
     Repeats,
     SurrogateRefinement,
-    SurrogateSearch,
 )
 from steinbox.samplers.adaptive.smoothing import smooth_state
 from steinbox.samplers.adaptive.state import AdaptiveState, Batch, CurrentFit
@@ -51,7 +50,6 @@ _MIN_EVALS = 4  # with fewer there is nothing to choose from
 
 DEFAULT_PROPOSERS: tuple[Proposer, ...] = (
     Repeats(),
-    SurrogateSearch(),
     SurrogateRefinement(),
     Climbs(),
     FittedFamily(),
@@ -75,9 +73,7 @@ class AdaptiveImportanceSampling(Method[AdaptiveState]):
     other promising ones, find modes however far away, and offer Gaussians there; they have up to half of
     the budget, and say in ``result.coverage`` what they know of modes that were not seen. At the end
     :func:`~steinbox.select` chooses the particles. If the points are worth few independent draws but a surrogate
-    predicts their log-densities well, the last batch is chosen from many points that it weights. With at most 200
-    evaluations in at most 12 dimensions and no noise, a surrogate chooses all points after the first batch, and weights
-    them: then the numbers of the trace are of the first batch alone.
+    predicts their log-densities well, the last batch is chosen from many points that it weights.
 
     ``result.trace`` has one entry per batch: whose draws it was made of (``proposers``), and after it the power a
     (``tempering``), the effective sample size of the untempered weights (``effective_sample_size``), the number of

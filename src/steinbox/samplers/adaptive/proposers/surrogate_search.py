@@ -50,7 +50,19 @@ class SearchMemory:
 
 @dataclass(frozen=True)
 class SurrogateSearch(Proposer):
-    """All points after the first batch, if the budget is small and there is no noise."""
+    """All points after the first batch, if the budget is small and there is no noise; not one of the default's.
+
+    The numbers of the trace are then of the first batch alone.
+
+    Examples
+    --------
+    >>> import steinbox as sb
+    >>> proposers = (sb.adaptive.SurrogateSearch(), *sb.adaptive.DEFAULT_PROPOSERS)
+    >>> result = sb.sample(sb.Gaussian([1.0, 2.0], std=1).log_prob, sb.Gaussian([0, 0], std=3), vectorized=True,
+    ...                    method=sb.AdaptiveImportanceSampling(proposers=proposers), num_particles=50, max_evals=60, seed=0)
+    >>> bool(abs(result.log_evidence) < 0.1)
+    True
+    """
 
     name = "surrogate search"
 
