@@ -58,8 +58,9 @@ class SurrogateSearch(Proposer):
     --------
     >>> import steinbox as sb
     >>> proposers = (sb.adaptive.SurrogateSearch(), *sb.adaptive.DEFAULT_PROPOSERS)
-    >>> result = sb.sample(sb.Gaussian([1.0, 2.0], std=1).log_prob, sb.Gaussian([0, 0], std=3), vectorized=True,
-    ...                    method=sb.AdaptiveImportanceSampling(proposers=proposers), num_particles=50, max_evals=60, seed=0)
+    >>> method = sb.AdaptiveImportanceSampling(proposers=proposers)
+    >>> result = sb.sample(sb.Gaussian([1.0, 2.0], std=1).log_prob, sb.Gaussian([0, 0], std=3), method=method,
+    ...                    vectorized=True, num_particles=50, max_evals=60, seed=0)
     >>> bool(abs(result.log_evidence) < 0.1)
     True
     """
