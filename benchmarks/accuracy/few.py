@@ -1,4 +1,4 @@
-r"""Fifty to six hundred evaluations: the default, with a surrogate's search, beside variational Bayesian Monte Carlo (PyVBMC; Acerbi, 2018).
+r"""Fifty to six hundred evaluations: the default with a surrogate's search beside PyVBMC (Acerbi, 2018).
 
 First, generated problems with one mode and standard ones, in 2 to 8 dimensions: MMD over the floor, that of 200 exact
 draws. PyVBMC's plausible box is the mean of the start ± one standard deviation, and it begins at a point drawn from the
