@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import steinbox as sb
-import steinbox.paper.ground_truth  # the names of a leaf, which is loaded when it is used
+import steinbox.baselines  # names of what is loaded when it is used
+import steinbox.paper.ground_truth
 from steinbox.common import serialization
 from steinbox.common.serialization import CLASSES, SerializationError, describe_format, pack, serializable, unpack
 
@@ -66,6 +67,8 @@ NAMES = {
     "rotated-triangular-map",
     "run-record",
     "shell-family",
+    "skewed-map",
+    "skewed-map-family",
     "smc-state",
     "stein-state",
     "surrogate-density",
