@@ -357,7 +357,7 @@ def test_a_state_without_a_name_is_refused_before_the_first_evaluation(tmp_path)
     with pytest.raises(TypeError, match=r'write @steinbox.serializable\("my-package/steps"\) above the @dataclass'):
         run(tmp_path / "run.ckpt", lambda x: points.append(x) or 0.0, method=Walk())
     assert not points
-    assert run(method=Walk()).status is sb.Status.FINISHED, "without a checkpoint it needs none"
+    assert run(method=Walk()).status.is_complete, "without a checkpoint it needs none"
 
 
 def test_a_custom_sampler_is_resumed_once_its_state_has_a_name(tables, tmp_path):
