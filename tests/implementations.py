@@ -39,7 +39,7 @@ SURROGATES = {
 }
 FOR_A_SAMPLE = ("LeaveOneOut", "PassThrough", "SampleSurrogate")  # these have values at its points only
 
-PROPOSERS = {  # of the default
+PROPOSERS = {  # of the default, and the search with a surrogate, which is asked for
     "fitted family": adaptive.FittedFamily(),
     "quadratic fit": adaptive.QuadraticFit(),
     "climbs": adaptive.Climbs(),
