@@ -40,7 +40,7 @@ def collect_warnings(outcome: Outcome) -> Iterator[str]:
     if num_particles <= dimension:
         yield f"{num_particles} particles for {dimension} parameters are too few to tell directions apart; take more."
     means = np.array([info["mean_log_prob"] for info in outcome.trace], dtype=np.float64)
-    if sample.pool is None and _is_rising(means, sample.log_prob):
+    if sample.pool is None and num_inside > 1 and _is_rising(means, sample.log_prob):
         yield (
             "The mean log-density was still rising at the end: the particles have not arrived yet. Allow more "
             "evaluations."
