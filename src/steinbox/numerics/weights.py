@@ -51,7 +51,7 @@ def normalize(log_weights: Array) -> Array:
 
 
 def effective_sample_size(weights: Array) -> float:
-    r"""Kish's effective sample size :math:`(\sum_j w_j)^2 / \sum_j w_j^2`.
+    r"""Kish's effective sample size :math:`(\sum_j w_j)^2 / \sum_j w_j^2`; 0 if there is no weight.
 
     Examples
     --------
@@ -59,7 +59,8 @@ def effective_sample_size(weights: Array) -> float:
     >>> effective_sample_size(np.array([0.5, 0.5, 0.0]))
     2.0
     """
-    return float(weights.sum() ** 2 / (weights @ weights))
+    squares = float(weights @ weights)
+    return float(weights.sum() ** 2 / squares) if squares > 0 else 0.0
 
 
 def temper(log_weights: Array, min_size: float, max_power: float = 1.0) -> float:

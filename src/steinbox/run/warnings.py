@@ -31,7 +31,7 @@ def collect_warnings(outcome: Outcome) -> Iterator[str]:
     num_inside = int(inside.sum())
     if num_inside < MIN_SHARE_INSIDE * num_particles:
         yield f"Only {num_inside} of {num_particles} particles are inside the support of the target."
-    size = effective_sample_size(sample.weights) if num_inside > 0 else 0.0
+    size = effective_sample_size(sample.weights)
     if sample.pool is None and size < MIN_WORTH * num_inside:
         yield (
             f"The weights of the {num_inside:,} particles are so uneven that they are worth {size:.2g} independent "
