@@ -129,8 +129,8 @@ class Between:
         return np.asarray((self.high - self.low) * scipy.special.expit(z) * scipy.special.expit(-z))
 
     def log_det(self, z: Array) -> Array:
-        log_slope = scipy.special.log_expit(z[:, 0]) + scipy.special.log_expit(-z[:, 0])
-        return np.asarray(np.log(self.high - self.low) + log_slope)
+        log_low, log_high = scipy.special.log_expit(z[:, 0]), scipy.special.log_expit(-z[:, 0])
+        return np.asarray(np.log(self.high - self.low) + log_low + log_high)
 
     def log_det_slope(self, z: Array) -> Array:
         return np.asarray(scipy.special.expit(-z) - scipy.special.expit(z))
