@@ -6,6 +6,7 @@ running anything. A test runs them afresh.
 
 import html
 import json
+import os
 import tempfile
 from pathlib import Path
 
@@ -14,13 +15,15 @@ NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 
 
 def execute(path):
-    """The notebook with the outputs of a fresh kernel, which runs in an empty folder."""
+    """The notebook with the outputs of a fresh kernel, which runs in an empty folder and shows figures itself."""
     import nbclient
     import nbformat
 
     notebook = nbformat.read(path, as_version=4)
+    environment = {name: value for name, value in os.environ.items() if name != "MPLBACKEND"}
     with tempfile.TemporaryDirectory() as folder:
-        nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": folder}}).execute()
+        client = nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": folder}})
+        client.execute(env=environment)
     notebook.metadata.language_info = {"name": "python"}  # not the version that ran it
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)  # nor when

@@ -7,10 +7,8 @@ The model is the mean of normal observations, so that what cross-validation esti
 has a normal predictive distribution given all others.
 """
 
-import os
 import warnings
 
-os.environ.setdefault("MPLBACKEND", "agg")
 warnings.simplefilter("ignore")  # what ArviZ and its own dependencies have to say
 
 import arviz as az  # noqa: E402
