@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from steinbox.common.text import plain
 from steinbox.report.content import Cloud, Content, Curve, Level, Way
-from steinbox.report.text import plain, to_json
+from steinbox.report.numbers import to_json
 
 _SCRIPTS = ("plot.js", "corner.js", "way.js", "curves.js", "main.js")
 

@@ -136,8 +136,8 @@ def _summarize(result: Result) -> Table:
         notes.append(f"Not shown, because they are arrays: {listed}. They are in result.derived.")
     if result.constants:
         notes.append(f"Held: {', '.join(f'{name} = {value}' for name, value in result.constants.items())}.")
-    described = getattr(result, "descriptions", {})
-    notes += [f"{name}: {described[name]}" for name in (*result.names, *numbers) if described.get(name)]
+    described = {name: result.descriptions.get(name) for name in (*result.names, *numbers)}
+    notes += [f"{name}: {text}" for name, text in described.items() if text]
     notes.append("mcse: Monte Carlo standard error of the mean; ess: independent draws with the same error.")
     if is_equally_weighted(result):
         notes.append("Both take the particles as independent draws; if they were moved, it is an order of magnitude.")
