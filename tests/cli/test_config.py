@@ -195,8 +195,7 @@ def test_no_escape_of_a_name_or_a_message_reaches_a_terminal(folder):
     environment = os.environ | {"TERM": "xterm-256color", "COLUMNS": "120", "NO_COLOR": "1"}
     settings = "--max-evals 300 --particles 20 --seed 0 --max-failure-rate 1"
     sample = ("sample", "evil.py:f", *settings.split())
-    shown = b""
-    for command in (
+    commands = [
         sample,
         ("sample", "evil.py:broken"),
         ("summary", "run.npz"),
@@ -204,8 +203,12 @@ def test_no_escape_of_a_name_or_a_message_reaches_a_terminal(folder):
         ("compare", "run.npz", "run.npz"),
         ("summary", EVIL),
         (*sample, "--json"),
-    ):
-        shown += on_a_terminal([sys.executable, "-m", "steinbox", *command], environment)
+    ]
+    code = (
+        "import json, sys\nfrom steinbox.cli import app\n"
+        "for command in json.loads(sys.argv[1]):\n    try: app(command)\n    except SystemExit: pass\n"
+    )
+    shown = on_a_terminal([sys.executable, "-c", code, json.dumps(commands)], environment)
     assert shown.count(b"\\x1b[31m") >= 5
     for piece in (b"\x1b[31m", b"\x1b]0;", b"\x07", b"\xc2\x9b", b"\x9b2J", "\u202e".encode()):
         assert piece not in shown

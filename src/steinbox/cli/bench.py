@@ -36,10 +36,11 @@ def bench(
     progress: options.Progress = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Sample targets with exact draws, and say how far the particles are from them.
+    """Measure the accuracy of a method.
 
-    The distance is the maximum mean discrepancy (MMD) to 5,000 exact draws; beside it is that of as many exact draws
-    as there are particles. Seconds are the processor's, of the whole run; these densities cost next to nothing.
+    Targets with exact draws are sampled. The distance of the particles is the maximum mean discrepancy (MMD) to 5,000
+    exact draws; beside it is that of as many exact draws as there are particles. Seconds are the processor's, of the
+    whole run; these densities cost next to nothing.
     """
     rows = []
     with counting_bar("runs", len(_TARGETS) * seeds, progress) as advance:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -61,12 +59,16 @@ def nearest(name: str, known: Iterable[str]) -> str:
     >>> nearest("zzz", ["max-evals", "seed"])
     '; it knows max-evals, seed'
     """
+    import difflib
+
     known = sorted(known)
     found = difflib.get_close_matches(name, known, n=1)
     return f"; did you mean {found[0]}?" if found else f"; it knows {', '.join(known)}"
 
 
 def _load(path: Path) -> dict[str, Any]:
+    import tomllib
+
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

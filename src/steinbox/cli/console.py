@@ -6,33 +6,43 @@ import json
 import math
 import traceback
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 import steinbox as sb
 from steinbox.common.text import plain
 
-out_console, error_console = Console(), Console(stderr=True)
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
-def say(text: object, *, style: str | None = None, console: Console = out_console, wrap: bool = True) -> None:
+@cache
+def _console(*, is_error: bool = False) -> Console:
+    from rich.console import Console  # here, since `--help` needs none
+
+    return Console(stderr=is_error)
+
+
+def say(text: object, *, style: str | None = None, is_error: bool = False, wrap: bool = True) -> None:
     """Print text as it is: no markup, no color of numbers, no control characters."""
+    console = _console(is_error=is_error)
     console.print(plain(text), style=style, markup=False, highlight=False, soft_wrap=not wrap)
 
 
 def show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Print a table whose first column is text, and the others are numbers."""
+    from rich.markup import escape
+    from rich.table import Table
+
     table = Table(title=escape(plain(title)))
     for k, column in enumerate(columns):
         table.add_column(escape(plain(column)), justify="left" if k == 0 else "right")
     for row in rows:
         table.add_row(*(escape(plain(cell)) for cell in row))
-    out_console.print(table)
+    _console().print(table)
 
 
 def show_result(result: sb.Result) -> None:
@@ -77,10 +87,10 @@ def show_user_traceback(error: BaseException) -> None:
     frames = traceback.extract_tb(error.__traceback__)
     theirs = [frame for frame in frames if not frame.filename.startswith((ours, "<frozen importlib"))]
     text = "".join(traceback.format_list(theirs)) + "".join(traceback.format_exception_only(error))
-    say(text.rstrip(), console=error_console, wrap=False)
+    say(text.rstrip(), is_error=True, wrap=False)
 
 
 def fail(message: str) -> NoReturn:
     """Print an error and exit with code 1."""
-    say(f"Error: {message}", style="red", console=error_console, wrap=False)
+    say(f"Error: {message}", style="red", is_error=True, wrap=False)
     raise typer.Exit(1)

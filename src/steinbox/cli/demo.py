@@ -20,7 +20,10 @@ def demo(
     live: options.Live = False,
     progress: options.Progress = None,
 ) -> None:
-    """Sample a banana-shaped density from its values alone, draw the particles over it, and write a report."""
+    """Sample a banana-shaped density.
+
+    From its values alone; then draw the particles over it, and write a report.
+    """
     require_writable(out / "result.npz")
     target = sb.targets.Banana()
     say("Target: a banana in two dimensions. steinbox sees only the values of its log-density.")

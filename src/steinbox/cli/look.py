@@ -25,7 +25,10 @@ class Picture(StrEnum):
 
 
 def summary(run: options.Run, as_json: options.AsJson = False) -> None:
-    """Show mean, standard deviation, quantiles and errors of a saved run."""
+    """Show the numbers of a saved run.
+
+    Mean, standard deviation, quantiles and errors of every parameter, the status, and warnings.
+    """
     result = load_result(run)
     if as_json:
         show_json(describe_result(result))
@@ -34,7 +37,10 @@ def summary(run: options.Run, as_json: options.AsJson = False) -> None:
 
 
 def diagnose(run: options.Run, as_json: options.AsJson = False) -> None:
-    """Say how good a run's particles are, from the log-densities in its file: nothing is evaluated."""
+    """Say how good a run's particles are.
+
+    From the log-densities in its file alone: nothing is evaluated.
+    """
     result = load_result(run)
     try:
         diagnostics = result.diagnostics()
@@ -52,7 +58,10 @@ def plot(
     kind: Annotated[Picture, typer.Option(help="Which picture.")] = Picture.corner,
     out: Annotated[Path, typer.Option(help="Where to write it: .png, .pdf, .svg.")] = Path("run.png"),
 ) -> None:
-    """Draw a saved run: its particles, its marginal distributions, how it went, or what it knows of other modes."""
+    """Draw a saved run.
+
+    Its particles, its marginal distributions, how it went, or what it knows of modes not seen.
+    """
     result = load_result(run)
     require_writable(out)
     try:
@@ -68,7 +77,10 @@ def report(
     out: Annotated[Path | None, typer.Option(help="The page to write (.html); default: beside the result.")] = None,
     open_page: Annotated[bool, typer.Option("--open", help="Show it in the browser.")] = False,
 ) -> None:
-    """Write one HTML page about a run: whether to trust it, numbers, plots, failures. It loads nothing."""
+    """Write one HTML page about a saved run.
+
+    Whether to trust it, numbers, plots, failures. The page loads nothing.
+    """
     result = load_result(run)
     path = run.with_suffix(".html") if out is None else out
     require_writable(path)
@@ -84,7 +96,10 @@ def compare(
     runs: Annotated[list[Path], typer.Argument(help="Two or more results of the same problem.")],
     as_json: options.AsJson = False,
 ) -> None:
-    """Say whether runs of the same problem, with other seeds or methods, agree."""
+    """Say whether runs of the same problem agree.
+
+    With other seeds, or other methods.
+    """
     if len(runs) < 2:
         fail("expected two or more files to compare, got one")
     try:

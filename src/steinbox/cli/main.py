@@ -19,6 +19,7 @@ app = typer.Typer(
     help="Particles from a distribution known only through the values of its log-density.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # boxes around the help would take a tenth of a second
 )
 
 

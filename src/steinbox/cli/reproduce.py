@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from steinbox.cli import options
-from steinbox.cli.console import error_console, fail, report_written, say, show_json, show_table
+from steinbox.cli.console import fail, report_written, say, show_json, show_table
 from steinbox.cli.files import require_writable
 from steinbox.run.progress import counting_bar
 
@@ -42,7 +42,10 @@ def reproduce(
     progress: options.Progress = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Run the paper's experiments, draw its figures, and check its claims."""
+    """Run the paper's experiments.
+
+    Its figures are drawn, and its claims checked.
+    """
     require_writable(out / "reproduction.html")
     try:  # here, since all commands load this file
         from steinbox.paper.datasets import DataNotFoundError
@@ -63,7 +66,7 @@ def reproduce(
         with counting_bar("runs", sum(len(each.tasks(config)) for each, config in chosen.items()), progress) as advance:
             done = run_all(chosen, out, command=command, num_jobs=jobs, advance=advance)
     except KeyboardInterrupt:
-        say(f"Stopped. What is finished is in {out}; the same command continues from there.", console=error_console)
+        say(f"Stopped. What is finished is in {out}; the same command continues from there.", is_error=True)
         raise typer.Exit(130) from None
     except (DataNotFoundError, ValueError) as error:
         fail(str(error))

@@ -40,10 +40,10 @@ def resume(
     progress: options.Progress = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Go on with a run from its checkpoint, bit for bit, or with a larger budget.
+    """Go on with a run from its checkpoint.
 
-    Method, particles, seed, noise and budget are those of the checkpoint; the log-density and its start are not in it,
-    and must be the same.
+    It ends as if it had not been interrupted, bit for bit, or goes on with a larger budget. Method, particles, seed,
+    noise and budget are those of the checkpoint; the log-density and its start are not in it, and must be the same.
     """
     stored = _load(checkpoint)
     method = _find_method(stored)

@@ -12,7 +12,7 @@ import typer
 
 import steinbox as sb
 from steinbox.cli.config import nearest
-from steinbox.cli.console import error_console, fail, report_written, say, show_json, show_result
+from steinbox.cli.console import fail, report_written, say, show_json, show_result
 from steinbox.cli.files import parse_initial
 from steinbox.cli.methods import Method
 from steinbox.cli.model import load_model
@@ -59,7 +59,7 @@ def run_or_exit(**settings: Any) -> sb.Result:
         return sb.sample(**settings)
     except sb.TargetError as error:
         for note in getattr(error, "__notes__", ()):
-            say(note, console=error_console, wrap=False)
+            say(note, is_error=True, wrap=False)
         fail(str(error))
     except (ImportError, OSError, RuntimeError, TypeError, ValueError) as error:
         fail(str(error).replace("give executor=", "give --workers ").replace("executor=2", "--workers 2"))
