@@ -4,12 +4,14 @@ import http.client
 import json
 import threading
 import time
+from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
 
 import steinbox as sb
+from steinbox.run.live import announce
 
 START = sb.Gaussian([0.0, 0.0], std=3)
 SMALL = {"num_particles": 20, "max_evals": 1_000, "seed": 0}
@@ -179,3 +181,34 @@ def test_the_address_is_printed(capsys):
 def test_nothing_is_served_unless_asked(monkeypatch):
     monkeypatch.setattr("http.server.ThreadingHTTPServer.__init__", None)
     assert sb.sample(log_prob, START, **SMALL).status.is_complete
+
+
+def test_ctrl_c_ends_a_run_that_is_looked_at_as_any_other(visitor):
+    def interrupt(iteration):
+        if iteration.index == 2:
+            raise KeyboardInterrupt
+
+    assert sb.sample(log_prob, START, live=True, callback=interrupt, **SMALL).status is sb.Status.INTERRUPTED
+    with pytest.raises(ConnectionRefusedError):
+        visitor[0].page()
+
+
+def test_a_ctrl_c_while_the_end_is_shown_costs_nothing(visitor, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("threading.Condition.wait_for", interrupted)
+    assert sb.sample(log_prob, START, live=True, **SMALL).status.is_complete
+    monkeypatch.undo()
+    with pytest.raises(ConnectionRefusedError):
+        visitor[0].page()
+
+
+def test_a_notebook_shows_a_link(monkeypatch):
+    shown = []
+    monkeypatch.setattr("steinbox.run.live.in_notebook", lambda: True)
+    monkeypatch.setattr(
+        "steinbox.run.live.import_module", lambda _: SimpleNamespace(display=lambda *a, **k: shown.append(a))
+    )
+    announce("http://127.0.0.1:1/a&b/")
+    assert shown[0]["text/html"] == 'Live view: <a href="http://127.0.0.1:1/a&amp;b/">http://127.0.0.1:1/a&amp;b/</a>'

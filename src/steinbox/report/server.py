@@ -76,12 +76,14 @@ class PageServer:
 
     def close(self, end: Mapping[str, object]) -> None:
         """Tell all who look about the end, as JSON holds it, and serve nothing any more."""
-        with self._changed:
-            self._end = end
-            self._changed.notify_all()
-            self._changed.wait_for(lambda: self._num_requests == 0, _SECONDS_TO_SAY_GOODBYE)
-        self._http.shutdown()
-        self._http.server_close()
+        try:
+            with self._changed:
+                self._end = end
+                self._changed.notify_all()
+                self._changed.wait_for(lambda: self._num_requests == 0, _SECONDS_TO_SAY_GOODBYE)
+        finally:  # also after a Ctrl-C
+            self._http.shutdown()
+            self._http.server_close()
 
     # -- called by the handler of a request ----------------------------------------------------------------------------
 
