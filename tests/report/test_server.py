@@ -4,6 +4,7 @@ import http.client
 import json
 import socket
 import threading
+import time
 from urllib.parse import urlsplit
 
 import pytest
@@ -135,6 +136,22 @@ def test_those_who_look_are_told_every_second_and_at_the_end(show):
         events.append(read_event(stream))
     assert events[-1] == ("end", {"words": "the end"})
     assert stream.read() == b""
+
+
+def test_the_end_is_told_before_the_server_closes(show):
+    server = PageServer(show)
+    stream, received = open_stream(server), []
+
+    def read_late():
+        time.sleep(0.5)
+        received.append(stream.read())
+
+    reader = threading.Thread(target=read_late)
+    reader.start()
+    server.close({"page": "x" * 20_000_000})  # more than the buffers of a connection hold
+    assert not server.is_watched
+    reader.join()
+    assert len(received[0]) > 20_000_000
 
 
 def test_a_closed_server_is_gone(show):

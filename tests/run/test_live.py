@@ -206,9 +206,8 @@ def test_a_ctrl_c_while_the_end_is_shown_costs_nothing(visitor, monkeypatch):
 
 def test_a_notebook_shows_a_link(monkeypatch):
     shown = []
+    ipython = SimpleNamespace(display=lambda content, **_: shown.append(content))
     monkeypatch.setattr("steinbox.run.live.in_notebook", lambda: True)
-    monkeypatch.setattr(
-        "steinbox.run.live.import_module", lambda _: SimpleNamespace(display=lambda *a, **k: shown.append(a))
-    )
+    monkeypatch.setattr("steinbox.run.live.import_module", lambda _: ipython)
     announce("http://127.0.0.1:1/a&b/")
     assert shown[0]["text/html"] == 'Live view: <a href="http://127.0.0.1:1/a&amp;b/">http://127.0.0.1:1/a&amp;b/</a>'

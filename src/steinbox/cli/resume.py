@@ -62,7 +62,6 @@ def resume(
         noise=_noise(stored),
         archive=None if archive is None else load_archive(archive),
         checkpoint=checkpoint,
-        record=None if stored.record is None else stored.record.max_frames,
         seed=stored.seed,
         live=live,
         progress=progress,
