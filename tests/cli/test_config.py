@@ -264,4 +264,4 @@ def test_completion_can_be_shown_and_installed():
 def test_a_live_view_by_option(folder):
     outcome = run("sample", "--config", "run.toml", "--live")
     assert outcome.exit_code == 0
-    assert "Live view: http://127.0.0.1:" in outcome.stderr
+    assert "Live view: http://127.0.0.1:" in outcome.output
