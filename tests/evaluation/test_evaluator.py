@@ -1,12 +1,14 @@
 """The evaluator: it counts and checks evaluations, and a fault fails only its own point."""
 
+import time
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from steinbox.evaluation import Calls, Evaluator, TargetError
+from steinbox.evaluation import Calls, Evaluator, StoppedError, TargetError
 
 POINTS = np.arange(8.0).reshape(4, 2)
 
@@ -220,6 +222,24 @@ def test_a_bug_stops_after_ten_calls_not_after_the_batch(vectorized):
     with pytest.raises(TargetError, match="the first 10 evaluations all failed"):
         evaluator(log_prob, vectorized=vectorized)(np.zeros((50, 2)))
     assert num_calls == 10 + vectorized
+
+
+def test_a_batch_that_is_stopped_keeps_what_was_done():
+    """Counted while it goes on, which another thread may look at, and given up after the call that runs."""
+    made = []
+
+    def log_prob(x):
+        made.append(calls.num_made)
+        if x[0] == 2:
+            calls.stop()
+        time.sleep(0.06)  # longer than half a block: one call each
+        return -x.sum()
+
+    calls = evaluator(log_prob)
+    with pytest.raises(StoppedError):
+        calls(POINTS)
+    assert made == [0, 1]
+    assert calls.num_evals == calls.num_made == len(calls.archive) == 2
 
 
 def test_a_user_s_interrupt_passes_through():

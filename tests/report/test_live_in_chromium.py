@@ -73,6 +73,8 @@ def test_points_move_and_the_button_ends_the_run_with_its_result(browser, start)
     words = browser.evaluate("element('live-words').textContent")
     browser.wait_for("live.page > 2")
     assert browser.evaluate(PICTURES) != first
+    slider = "[element('way-slider').value, element('way-slider').max]"
+    assert browser.evaluate(slider) == [str(browser.evaluate("way.data.num_evals.length - 1"))] * 2
     assert browser.evaluate("element('live-words').textContent") != words
     assert browser.evaluate("document.querySelector('.headline').textContent").strip().endswith("the run goes on.")
     browser.evaluate("element('live-stop').click()")

@@ -12,6 +12,7 @@ from steinbox.common.labels import label
 from steinbox.maps.bounds import Between, OneSided, Parameter, Periodic
 from steinbox.numerics.weights import systematic_resample
 from steinbox.report import Cloud, Curve, Way
+from steinbox.run.status import Status
 
 if TYPE_CHECKING:
     from steinbox.run.record import Record
@@ -61,7 +62,7 @@ def _frames(result: Result, record: Record) -> Way:
     begin = np.arange(len(times)) * len(rows)
     points = points.reshape(-1, dimension)
     low, high = _limits(points, 0.005, result)
-    caption = "Dots: the particles after so many evaluations. Shaded: the distribution that the run ended with."
+    caption = f"Dots: the particles after so many evaluations. {_describe_shade(result)}"
     if record.is_flow:
         caption += " Lines: how far each particle came since the moment before."
     return Way(
@@ -86,8 +87,8 @@ def _evaluations(result: Result) -> Way:
     subset = f" ({len(rows):,} of {len(archive):,} are shown)" if len(rows) < len(archive) else ""
     return Way(
         caption=(
-            f"Every dot is an evaluation that succeeded{subset}, in their order; the latest stand out. Shaded: the "
-            "distribution that the run ended with."
+            f"Every dot is an evaluation that succeeded{subset}, in their order; the latest stand out. "
+            f"{_describe_shade(result)}"
         ),
         num_evals=rows[end - 1] + 1 if len(rows) else end,
         begin=np.zeros(len(end), dtype=np.int64),
@@ -97,6 +98,10 @@ def _evaluations(result: Result) -> Way:
         low=low,
         high=high,
     )
+
+
+def _describe_shade(result: Result) -> str:
+    return f"Shaded: the distribution that the run {'has so far' if result.status is Status.RUNNING else 'ended with'}."
 
 
 def _evenly(number: int, at_most: int) -> IntegerArray:

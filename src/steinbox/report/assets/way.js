@@ -131,7 +131,8 @@ function loadWay() {
   way.data = report.way;
   way.background = null;
   way.place = way.data.num_evals.length - 1;
-  element("way-slider").max = element("way-slider").value = String(way.place);
+  element("way-slider").max = String(way.place); /* before its value, which cannot be larger */
+  element("way-slider").value = String(way.place);
 }
 
 function startWay() {
