@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import sys
 import threading
 import time
 from types import SimpleNamespace
@@ -169,6 +170,12 @@ def test_it_works_for_every_kind_of_run(visitor):
         pages = []
         sb.sample(log_prob, START, live=True, method=method, record=5, callback=look, **SMALL)
         assert type(method).__name__ in pages[0]
+
+
+def test_what_is_missing_is_said_before_anything_is_evaluated(monkeypatch):
+    monkeypatch.setitem(sys.modules, "jinja2", None)  # Python then says that there is none
+    with pytest.raises(ImportError, match=r'pip install "steinbox\[report\]"'):
+        sb.sample(lambda x: pytest.fail("evaluated"), START, live=True, **SMALL)
 
 
 def test_the_address_is_printed(capsys):

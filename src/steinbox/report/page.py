@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 from dataclasses import fields, is_dataclass
-from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -26,9 +25,10 @@ def render(content: Content) -> str:
     allows its own script and style, by their hashes, and no other, and no connection but that of a live page to where
     it came from.
     """
+    template = _template("report.html")
     scripts = (*_SCRIPTS, _LIVE_SCRIPT) if content.is_running else _SCRIPTS
     style, script = _read("report.css"), "".join(map(_read, scripts))
-    page: str = _template("report.html").render(
+    page: str = template.render(
         content=content,
         Level=Level,
         style=style,
@@ -46,7 +46,6 @@ def render_waiting(num_evals: int) -> str:
     return page
 
 
-@cache
 def _template(name: str) -> Any:
     try:
         from jinja2 import Environment, StrictUndefined

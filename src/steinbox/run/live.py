@@ -81,7 +81,7 @@ class LiveView:
     ) -> None:
         """Close if the run raised instead of returning: what a context manager is left by."""
         if error is not None:
-            words = f"It returned nothing: {kind.__name__ if kind else ''}. Where it runs, there is more."
+            words = f"It raised {kind.__name__ if kind else 'an error'} and has no result: see where it was started."
             self._server.close({"words": words, "page": None})
 
     # -- called by the server's threads --------------------------------------------------------------------------------
