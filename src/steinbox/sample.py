@@ -33,6 +33,7 @@ from steinbox.run.warnings import collect_warnings
 from steinbox.samplers.adaptive import AdaptiveImportanceSampling
 from steinbox.samplers.base import Method, Sampler, State, WeightedSample
 
+_NUM_PRIOR_DRAWS = 500  # kept with the result of a Model, for plots beside the posterior
 _ODD_QUANTITY = (
     "The derived quantity {name!r} does not always have the shape it had at first: where it differs, it is NaN."
 )
@@ -247,7 +248,8 @@ def sample(
     )
     log_end(task, outcome, evaluator, warnings)
     result = _result(outcome, evaluator, task, seed, warnings)
-    return replace(result, units=texts["units"], descriptions=texts["descriptions"])
+    prior_draws = None if target.prior is None else target.prior.sample(_NUM_PRIOR_DRAWS, seed)
+    return replace(result, units=texts["units"], descriptions=texts["descriptions"], prior_draws=prior_draws)
 
 
 def _start(sampler: Sampler[State], task: Task, rng: np.random.Generator) -> State:

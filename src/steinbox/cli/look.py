@@ -35,11 +35,13 @@ def summary(
         show_result(result)
         return
     table = result.summary()
+    quantities = {
+        name: {"mean": float(table.mean[k]), "sd": float(table.sd[k]), "mcse": float(table.mcse[k])}
+        for k, name in enumerate(table.names)
+    }
     content = {
-        "parameters": {
-            name: {"mean": float(table.mean[k]), "sd": float(table.sd[k]), "mcse": float(table.mcse[k])}
-            for k, name in enumerate(result.names)
-        },
+        "parameters": {name: numbers for name, numbers in quantities.items() if name not in table.derived},
+        "derived": {name: quantities[name] for name in table.derived},
         "status": result.status.name,
         "warnings": list(result.warnings),
         "log_evidence": result.log_evidence,
