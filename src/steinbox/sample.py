@@ -8,7 +8,7 @@ from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,12 +16,12 @@ from steinbox.common.arrays import default_errstate
 from steinbox.common.checks import is_number, whole_number
 from steinbox.common.labels import check_texts
 from steinbox.common.noise import Noise
-from steinbox.evaluation import Archive, Calls, Evaluator, as_workers
+from steinbox.evaluation import Account, Archive, Calls, Evaluator, as_workers, count_failures
 from steinbox.model import Model, as_target
 from steinbox.run.checkpoint import Checkpoint
 from steinbox.run.failures import Failures
 from steinbox.run.log import log_end, log_start
-from steinbox.run.loop import Callback, Outcome, RunState, run, start_record, trace_columns
+from steinbox.run.loop import Callback, Keep, Outcome, RunState, run, start_record, trace_columns
 from steinbox.run.problem import Task, free_values, to_user_units, understand
 from steinbox.run.progress import progress_bar, wants_progress
 from steinbox.run.questions import ask_about_names, ask_about_spread, ask_about_values
@@ -32,6 +32,9 @@ from steinbox.run.status import Status
 from steinbox.run.warnings import collect_warnings
 from steinbox.samplers.adaptive import AdaptiveImportanceSampling
 from steinbox.samplers.base import Method, Sampler, State, WeightedSample
+
+if TYPE_CHECKING:
+    from steinbox.run.live import LiveView, Moment
 
 _NUM_PRIOR_DRAWS = 500  # kept with the result of a Model, for plots beside the posterior
 _ODD_QUANTITY = (
@@ -66,6 +69,7 @@ def sample(
     callback: Callback | None = None,
     record: int | None = None,
     progress: bool | None = None,
+    live: bool = False,
     seed: int | None = None,
 ) -> Result:
     """Draw particles from the distribution whose log-density is ``log_prob``, up to a constant.
@@ -143,6 +147,9 @@ def sample(
         :func:`steinbox.plotting.flow` and :func:`steinbox.plotting.animate`; at least 2.
     progress : bool
         Whether to show a progress bar. If not given: when the output is a terminal or a notebook.
+    live : bool
+        Whether to serve the page of :meth:`steinbox.Result.report` to this machine while the run goes on, with a button
+        that stops it. Its address is printed. Needs ``pip install "steinbox[report]"``.
     seed : int
         Fixes all randomness. If not given, one is drawn and kept in the result, so that any run can be repeated.
 
@@ -218,6 +225,10 @@ def sample(
         num_evals_before = evaluator.num_evals
         callbacks = () if callback is None else (callback,)
         log_start(task, seed, num_evals_before)
+        view = None
+        if live:
+            view = _open_view(evaluator, partial(_unfinished_result, sampler, task, seed, texts))
+            stack.push(view.close_on_error)
         if wants_progress(progress):
             callbacks = (stack.enter_context(progress_bar()), *callbacks)
         outcome = run(
@@ -227,7 +238,10 @@ def sample(
             rng,
             task.problem.dimension,
             callbacks=callbacks,
-            keep=None if journal is None else checkpoint_hook(journal, task, seed, evaluator, run_state, rng),
+            keep=_keep_both(
+                None if journal is None else checkpoint_hook(journal, task, seed, evaluator, run_state, rng),
+                None if view is None else view.keep,
+            ),
             show=partial(to_user_units, transform=task.transform),
         )
         if outcome.status is Status.FINISHED and _is_cut_short(method, task, evaluator):
@@ -247,9 +261,12 @@ def sample(
         *(journal.warnings if journal else ()),
     )
     log_end(task, outcome, evaluator, warnings)
-    result = _result(outcome, evaluator, task, seed, warnings)
+    result = _result(outcome, evaluator.account, evaluator.archive, task, seed, warnings, texts)
     prior_draws = None if target.prior is None else target.prior.sample(_NUM_PRIOR_DRAWS, seed)
-    return replace(result, units=texts["units"], descriptions=texts["descriptions"], prior_draws=prior_draws)
+    result = replace(result, prior_draws=prior_draws)
+    if view is not None:
+        view.end(result)
+    return result
 
 
 def _start(sampler: Sampler[State], task: Task, rng: np.random.Generator) -> State:
@@ -275,7 +292,44 @@ def _find_change(evaluator: Evaluator) -> str:
         return ""
 
 
-def _result(outcome: Outcome, evaluator: Evaluator, task: Task, seed: int, warnings: tuple[str, ...]) -> Result:
+def _open_view(evaluator: Evaluator, make_result: Callable[[Moment], Result]) -> LiveView:
+    from steinbox.run.live import LiveView, announce  # a server is slow to import
+
+    view = LiveView(evaluator, make_result)
+    announce(view.url)
+    return view
+
+
+def _keep_both(*hooks: Keep | None) -> Keep | None:
+    """What gives every iteration to all of these."""
+    given = [hook for hook in hooks if hook is not None]
+
+    def keep(run_state: RunState[Any]) -> None:
+        for hook in given:
+            hook(run_state)
+
+    return keep if given else None
+
+
+def _unfinished_result(
+    sampler: Sampler[Any], task: Task, seed: int, texts: Mapping[str, dict[str, str]], moment: Moment
+) -> Result:
+    """What the run would return if it ended at this moment."""
+    run_state = moment.run_state
+    sample = to_user_units(sampler.sample(run_state.state), task.transform)
+    outcome = Outcome(sample, tuple(run_state.trace), Status.RUNNING, record=run_state.record)
+    return _result(outcome, moment.account, moment.archive, task, seed, (), texts)
+
+
+def _result(
+    outcome: Outcome,
+    account: Account,
+    archive: Archive,
+    task: Task,
+    seed: int,
+    warnings: tuple[str, ...],
+    texts: Mapping[str, dict[str, str]],
+) -> Result:
     from importlib.metadata import version  # slow to import
 
     sample = outcome.sample
@@ -286,12 +340,12 @@ def _result(outcome: Outcome, evaluator: Evaluator, task: Task, seed: int, warni
         log_prob=sample.log_prob,
         names=task.names,
         bounds=task.bounds,
-        num_evals=evaluator.num_evals,
-        num_failures=evaluator.num_failures,
-        failures=Failures(evaluator.failures),
+        num_evals=account.num_evals,
+        num_failures=count_failures(account.failures),
+        failures=Failures(account.failures),
         status=outcome.status,
         warnings=warnings,
-        archive=evaluator.archive,
+        archive=archive,
         pool=pool.points,
         pool_weights=pool.weights,
         pool_log_prob=pool.log_prob,
@@ -307,6 +361,8 @@ def _result(outcome: Outcome, evaluator: Evaluator, task: Task, seed: int, warni
         version=version("steinbox"),
         constants=task.constants,
         record=outcome.record,
+        units=texts["units"],
+        descriptions=texts["descriptions"],
     )
 
 

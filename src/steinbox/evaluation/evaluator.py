@@ -36,6 +36,10 @@ class TimeSpentError(RuntimeError):
     """The time was up in the middle of a batch."""
 
 
+class StoppedError(RuntimeError):
+    """Somebody asked to stop in the middle of a batch."""
+
+
 @serializable("evaluation-account")
 @dataclass(frozen=True, eq=False)
 class Account:
@@ -85,6 +89,8 @@ class Evaluator:
         self.max_evals, self.max_failure_rate, self.max_seconds = max_evals, max_failure_rate, max_seconds
         self._started = time.monotonic()
         self.num_evals = 0
+        self._num_in_batch = 0
+        self.is_stopped = False
         self.failures: Mapping[str, Failure] = {}
         self._recent: deque[bool] = deque(maxlen=_RATE_WINDOW)
         self._archived: list[Archive] = []
@@ -98,6 +104,15 @@ class Evaluator:
     def num_remaining(self) -> int:
         """Evaluations left in the budget."""
         return self.max_evals - self.num_evals
+
+    @property
+    def num_made(self) -> int:
+        """Evaluations so far, with those of the batch that is under way."""
+        return self.num_evals + self._num_in_batch
+
+    def stop(self) -> None:
+        """Give up the batch that is under way, once the calls that run have returned; any thread may ask."""
+        self.is_stopped = True
 
     @property
     def num_failures(self) -> int:
@@ -194,8 +209,10 @@ class Evaluator:
             with closing(self._dispatch(batch.block)) as blocks:
                 for block, values in blocks:
                     batch.fill(block, values)
+                    self._num_in_batch = int(batch.done.sum())
                     self._note_times(values)
                     self._stop_if_all_fail(batch)
+                    self._stop_if_asked(batch)
                     self._stop_if_late(batch)
         finally:
             self._record(batch)
@@ -216,6 +233,10 @@ class Evaluator:
             where = f"{_failure(batch.block.points[0], fault)}{hint}"
             raise _target_error(f"the first {len(first)} evaluations all failed, the first of them {where}", fault)
 
+    def _stop_if_asked(self, batch: _Batch) -> None:
+        if self.is_stopped and not batch.done.all():
+            raise StoppedError
+
     def _stop_if_late(self, batch: _Batch) -> None:
         """Give up a batch that is not complete when the time is up."""
         if self.is_late and not batch.done.all():
@@ -228,7 +249,7 @@ class Evaluator:
     def _record(self, batch: _Batch) -> None:
         """Keep what is done, in the order of the points, not of their completion."""
         is_start = self.num_evals < max(_RATE_WINDOW, _START_FRACTION * self.max_evals)
-        self.num_evals += int(batch.done.sum())
+        self.num_evals, self._num_in_batch = self.num_evals + int(batch.done.sum()), 0
         self._recent.extend([] if is_start else batch.failed[batch.done].tolist())
         for row, fault in enumerate(batch.faults):
             if fault is not None:

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeAlias
 import numpy as np
 
 from steinbox.common.arrays import Array
-from steinbox.evaluation import MAX_LOG_PROB, Evaluation, Evaluator, TimeSpentError, WorkersLostError
+from steinbox.evaluation import MAX_LOG_PROB, Evaluation, Evaluator, StoppedError, TimeSpentError, WorkersLostError
 from steinbox.run.record import Record
 from steinbox.run.signals import Terminated
 from steinbox.run.status import Status
@@ -58,6 +58,7 @@ class CallbackError(RuntimeError):
 _STATUS_OF: dict[type[BaseException], Status] = {
     Terminated: Status.TERMINATED,  # before KeyboardInterrupt, of which it is one
     KeyboardInterrupt: Status.INTERRUPTED,
+    StoppedError: Status.INTERRUPTED,
     TimeSpentError: Status.TIME_SPENT,
     StalledError: Status.STALLED,
     np.linalg.LinAlgError: Status.STALLED,
@@ -199,6 +200,8 @@ def _reason_to_stop(sampler: Sampler[State], state: State, evaluator: Evaluator)
         return Status.TOO_MANY_FAILURES
     if sampler.is_converged(state):
         return Status.CONVERGED
+    if evaluator.is_stopped:
+        return Status.INTERRUPTED
     return Status.TIME_SPENT if evaluator.is_late else None
 
 

@@ -13,7 +13,8 @@ from steinbox import baselines
 from steinbox.numerics.weights import systematic_resample
 from steinbox.report import Content, Fault, Table, render
 from steinbox.run.report_plots import make_cloud, make_curves, make_way
-from steinbox.run.verdict import is_equally_weighted, judge
+from steinbox.run.status import Status
+from steinbox.run.verdict import is_equally_weighted, judge, judge_unfinished
 
 if TYPE_CHECKING:
     from steinbox.diagnostics import Diagnostics
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _MAX_DIAGNOSED = 800  # particles: time grows as the cube
 _MAX_TITLE_NAMES = 6
+_NOT_JUDGED_YET = "The particles are judged when the run has ended."
 
 
 def write_report(result: Result, path: str | Path) -> Path:
@@ -33,8 +35,9 @@ def write_report(result: Result, path: str | Path) -> Path:
 
 
 def collect(result: Result) -> Content:
-    """What the page shows."""
-    diagnostics, words = _diagnose(result)
+    """What the page shows; of a run that goes on, without diagnostics, which take time."""
+    is_running = result.status is Status.RUNNING
+    diagnostics, words = (None, [_NOT_JUDGED_YET]) if is_running else _diagnose(result)
     num_particles, dimension = result.particles.shape
     return Content(
         title=f"{', '.join(result.names[:_MAX_TITLE_NAMES])}{', …' if dimension > _MAX_TITLE_NAMES else ''}",
@@ -43,7 +46,7 @@ def collect(result: Result) -> Content:
             f"{'s' if dimension > 1 else ''} · {result.num_evals:,} evaluations · seed {result.seed} · "
             f"steinbox {result.version}"
         ),
-        verdict=judge(result, diagnostics),
+        verdict=judge_unfinished(result) if is_running else judge(result, diagnostics),
         facts=list(_facts(result)),
         summary=_summarize(result),
         cloud=make_cloud(result),
@@ -56,6 +59,7 @@ def collect(result: Result) -> Content:
         ],
         config=list(_flatten(result.config)),
         code=_code(result),
+        is_running=is_running,
     )
 
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from steinbox.common.arrays import Array, IntegerArray
+from steinbox.common.labels import label
 from steinbox.maps.bounds import Between, OneSided, Parameter, Periodic
 from steinbox.numerics.weights import systematic_resample
 from steinbox.report import Cloud, Curve, Way
 from steinbox.run.summary import scalars
 
 if TYPE_CHECKING:
+    from steinbox.run.record import Record
     from steinbox.run.result import Result
 
 _NUM_DRAWS = 3000  # of the pool, that the densities are shaded from
@@ -37,7 +39,7 @@ def make_cloud(result: Result) -> Cloud:
     particles = np.column_stack([particles, *(of_particles[name][shown] for name in of_pool)])
     low, high = _limits(np.concatenate([draws, particles[result.weights[shown] > 0]]), 0.002, result)
     return Cloud(
-        labels=_labels(result, (*result.names, *of_pool)),
+        labels=[label(name, result.units) for name in (*result.names, *of_pool)],
         draws=draws,
         particles=particles,
         weights=result.weights[shown],
@@ -49,11 +51,10 @@ def make_cloud(result: Result) -> Cloud:
 
 def make_way(result: Result) -> Way:
     """The particles of recorded moments, or all evaluations in their order."""
-    record = getattr(result, "record", None)
-    return _evaluations(result) if record is None or not len(record.num_evals) else _frames(result, record)
+    return _frames(result, result.record) if result.record else _evaluations(result)
 
 
-def _frames(result: Result, record: Any) -> Way:
+def _frames(result: Result, record: Record) -> Way:
     num_frames, num_particles, dimension = record.particles.shape
     times = _evenly(num_frames, _NUM_PLACES)
     rows = _evenly(num_particles, max(20, _MAX_FRAME_NUMBERS // (len(times) * dimension)))
@@ -62,19 +63,18 @@ def _frames(result: Result, record: Any) -> Way:
     points = points.reshape(-1, dimension)
     low, high = _limits(points, 0.005, result)
     caption = "Dots: the particles after so many evaluations. Shaded: the distribution that the run ended with."
-    is_flow = bool(getattr(record, "is_flow", False))
-    if is_flow:
+    if record.is_flow:
         caption += " Lines: how far each particle came since the moment before."
     return Way(
         caption=caption,
-        num_evals=np.asarray(record.num_evals[times], dtype=np.int64),
+        num_evals=record.num_evals[times],
         begin=begin,
         end=begin + len(rows),
         points=points,
         log_prob=log_prob.reshape(-1),
         low=low,
         high=high,
-        is_flow=is_flow,
+        is_flow=record.is_flow,
     )
 
 
@@ -138,8 +138,3 @@ def make_curves(trace: Mapping[str, Array]) -> list[Curve]:
         for name, values in numeric.items()
         if np.isfinite(values).any()
     ]
-
-
-def _labels(result: Result, names: tuple[str, ...]) -> list[str]:
-    units = getattr(result, "units", {})
-    return [f"{name} [{units[name]}]" if units.get(name) else name for name in names]

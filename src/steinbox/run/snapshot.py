@@ -20,8 +20,9 @@ from typing import Any
 import numpy as np
 
 from steinbox.common.arrays import Array
-from steinbox.common.files import load_arrays, without_controls
+from steinbox.common.files import load_arrays
 from steinbox.common.serialization import SerializationError, describe_format, pack, unpack
+from steinbox.common.text import plain_tree
 from steinbox.evaluation import Account, Archive, require_counts
 from steinbox.run.loop import trace_columns
 from steinbox.run.record import Record
@@ -83,7 +84,7 @@ def decode(data: bytes) -> Snapshot:
     try:
         arrays = load_arrays(content)
         header = json.loads(str(arrays.pop("header")))
-        header["account"] = without_controls(header["account"])  # the rest is compared, and shown by nobody
+        header["account"] = plain_tree(header["account"])  # the rest is compared, and shown by nobody
         account, archive, state, trace, record = (
             unpack(header[key], arrays) for key in ("account", "archive", "state", "trace", "record")
         )
