@@ -149,19 +149,15 @@ class AnnealedSVGD(SteinMethod):
         Temperatures, see :mod:`steinbox.samplers.annealing`; ``Schedule(steps_per_temperature=m)`` for the paper's m.
     base : Surrogate, optional
         The p0 of the path; the initial distribution if not given.
-    flat_share : float or None
-        As for :class:`SVGD`.
     num_iterations, bandwidth, optimizer, coordinates, kernel, tolerance, rescue
         See :class:`~steinbox.samplers.stein.sampler.SteinMethod`, also for what is in ``result.trace``.
     """
 
     schedule: Schedule = field(default_factory=Schedule)
     base: Surrogate | None = None
-    flat_share: float | None = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_share("flat_share", self.flat_share or 0.0)
         check_path(self.schedule, self.base)
 
     @property
@@ -170,8 +166,7 @@ class AnnealedSVGD(SteinMethod):
 
     def plan(self, problem: Problem) -> SteinFlow:
         base = problem.initial if self.base is None else self.base
-        drive = with_flat_part(TargetScore(), self.flat_share)
-        return self.compose(problem, drive, AnnealedPath(base, self.schedule))
+        return self.compose(problem, TargetScore(), AnnealedPath(base, self.schedule))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,8 +184,6 @@ class AnnealedGFSVGD(SteinMethod):
         Temperatures, see :mod:`steinbox.samplers.annealing`.
     base : Surrogate, optional
         The p0 of the path; the initial distribution if not given.
-    flat_share : float or None
-        As for :class:`SVGD`.
     num_iterations, bandwidth, optimizer, coordinates, kernel, tolerance, rescue
         See :class:`~steinbox.samplers.stein.sampler.SteinMethod`, also for what is in ``result.trace``.
     """
@@ -200,11 +193,9 @@ class AnnealedGFSVGD(SteinMethod):
     weighted_steps: bool = False
     schedule: Schedule = field(default_factory=Schedule)
     base: Surrogate | None = None
-    flat_share: float | None = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_share("flat_share", self.flat_share or 0.0)
         as_builder(self.surrogate)
         as_weight_field(self.weight)
         check_path(self.schedule, self.base)
@@ -213,4 +204,4 @@ class AnnealedGFSVGD(SteinMethod):
         base = problem.initial if self.base is None else self.base
         weight = as_weight_field(self.weight)
         drive = SurrogateScore(as_builder(self.surrogate), problem.noise, weight, self.weighted_steps)
-        return self.compose(problem, with_flat_part(drive, self.flat_share), AnnealedPath(base, self.schedule))
+        return self.compose(problem, drive, AnnealedPath(base, self.schedule))

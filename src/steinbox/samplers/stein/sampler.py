@@ -225,4 +225,8 @@ class SteinFlow(CountingSampler[SteinState]):
         warnings = path_warnings(state.temperature)
         if not warnings and state.weights is not None and state.score is not None:  # on the path, another target's
             warnings = tuple(collect_warnings(state.particles, state.log_prob, state.weights, state.score))
-        return Sample.equally_weighted(state.particles, state.log_prob, warnings)
+        sample = Sample.equally_weighted(state.particles, state.log_prob, warnings)
+        if state.weights is None or state.score is None:
+            return sample
+        step = state.next_particles - state.particles
+        return replace(sample, forces={"importance_weights": state.weights, "score": state.score, "step": step})
