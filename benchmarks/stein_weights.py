@@ -1,7 +1,7 @@
 """What weights and blends are worth to the Stein samplers: MMD over that of exact draws.
 
-Run ``python benchmarks/stein_weights.py [--seeds 2] [--evals 10000]``. Problems of ``benchmarks/accuracy`` without walls
-and in at most ten dimensions. The methods with a gradient are run where the target has one.
+Run ``python benchmarks/stein_weights.py [--seeds 2] [--evals 10000]``. Problems of ``benchmarks/accuracy`` that have no
+noise and at most ten dimensions. The methods with a gradient are run where the target has one.
 """
 
 from __future__ import annotations
