@@ -112,35 +112,53 @@ def repaired() -> None:
     figure.savefig(IMAGES / "repaired.png", dpi=120)
 
 
-def flow() -> None:
-    """Particles on their way, as a film."""
-    moved = sb.sample(
-        TARGET.log_prob,
-        sb.Gaussian([0, 0], std=3),
-        vectorized=True,
-        method=sb.AnnealedGFSVGD(),
-        num_particles=100,
-        max_evals=10_000,
-        record=30,
-        seed=0,
+def portfolio() -> None:
+    """Where the default looked in four batches of one run: each batch in red over all points before it."""
+    target = sb.GaussianMixture([sb.Gaussian([-3, 2], std=[0.5, 0.9]), sb.Gaussian([3, -2], std=[1.2, 0.4])])
+    result = sb.sample(
+        target.log_prob, sb.Gaussian([0, 0], std=6), vectorized=True, num_particles=100, max_evals=6_000, seed=0
     )
-    sb.plotting.animate(moved, IMAGES / "flow.gif", log_prob=TARGET.log_prob)
-    sb.plotting.flow(moved, log_prob=TARGET.log_prob).figure.savefig(IMAGES / "flow.png", dpi=110)
+    figure, panels = plt.subplots(1, 4, figsize=(13, 3.7), sharey=True, layout="constrained")
+    titles = ("drawn from the start", "drawn from the first fit", "climbs, in search of other modes")
+    for axes, title, kind in zip(panels, titles, ("initial", "fitted family, quadratic fit", "climbs"), strict=False):
+        start, end = longest_stretch(result, kind)
+        shade_box(axes, target)
+        axes.scatter(*result.archive.points[:start].T, s=3, color="0.65", edgecolors="none")
+        axes.scatter(*result.archive.points[start:end].T, s=7, color=RED, edgecolors="none")
+        axes.set(title=title, xlabel=f"evaluations {start + 1:,} to {end:,}")
+    shade_box(panels[3], target)
+    panels[3].scatter(*result.particles.T, s=9, color=RED, edgecolors="none")
+    panels[3].set(title="the particles", xlabel=f"100, chosen from {result.num_evals:,} evaluations")
+    save_small(figure, "portfolio.png")
 
 
-def corner() -> None:
-    """The corner plot and the run of a regression with unknown noise."""
-    x = np.linspace(0, 1, 30)
-    y = 1.0 + 2.0 * x + 0.3 * np.random.default_rng(0).standard_normal(30)
+def longest_stretch(result: sb.Result, kind: str) -> tuple[int, int]:
+    """The evaluations of the longest stretch of batches that these proposers shared."""
+    ends = [0, *map(int, result.trace["num_evals"])]
+    stretches, start = [], None
+    for k, name in enumerate([*result.trace["proposers"], None]):
+        if name == kind and start is None:
+            start = ends[k]
+        if name != kind and start is not None:
+            stretches.append((start, ends[k]))
+            start = None
+    return max(stretches, key=lambda stretch: stretch[1] - stretch[0])
 
-    def log_prob(points: np.ndarray) -> np.ndarray:
-        offset, slope, log_noise = points.T[:, :, None]
-        return (-log_noise - 0.5 * ((y - offset - slope * x) / np.exp(log_noise)) ** 2).sum(axis=1)
 
-    names = ["offset", "slope", "log noise"]
-    result = sb.sample(log_prob, sb.Gaussian(np.zeros(3), std=3), vectorized=True, names=names, seed=0)
-    sb.plotting.corner(result, truth=[1.0, 2.0, np.log(0.3)]).savefig(IMAGES / "corner.png", dpi=100)
-    sb.plotting.run(result).savefig(IMAGES / "run.png", dpi=90)
+def shade_box(axes: plt.Axes, target: sb.GaussianMixture) -> None:
+    """The density behind the points, in a square."""
+    side = np.linspace(-9, 9, 240)
+    grid = np.stack(np.meshgrid(side, side), axis=-1)
+    density = np.exp(target.log_prob(grid.reshape(-1, 2))).reshape(240, 240)
+    axes.contourf(side, side, density, levels=density.max() * np.array([0.003, 0.03, 0.2, 0.5, 1.01]), cmap="Blues")
+    axes.set(xlim=(-9, 9), ylim=(-9, 9), xticks=[], yticks=[])
+
+
+def save_small(figure: plt.Figure, name: str) -> None:
+    """With 64 colors, which a drawing does with."""
+    with tempfile.TemporaryDirectory() as folder:
+        figure.savefig(Path(folder) / name, dpi=90)
+        Image.open(Path(folder) / name).convert("RGB").quantize(64).save(IMAGES / name, optimize=True)
 
 
 def report() -> None:
@@ -215,5 +233,5 @@ def unseen() -> None:
 
 if __name__ == "__main__":
     IMAGES.mkdir(exist_ok=True)
-    for picture in (banana, trace, judged, repaired, flow, corner, report, live, unseen):
+    for picture in (banana, trace, judged, repaired, portfolio, report, live, unseen):
         picture()

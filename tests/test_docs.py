@@ -17,6 +17,13 @@ OF_THE_READER = re.compile(r".*/your_\w+\.py")
 every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 
 
+def load_script(name):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 @every_page
 def test_files_and_rooms_that_a_page_names_exist(page):
     named = set(re.findall(r"`((?:[\w-]+/)+(?:[\w-]+\.py)?)`", page.read_text()))
@@ -34,9 +41,21 @@ def test_public_names_that_a_page_uses_exist(page):
     ("name", "num_tables"), [("docs/benchmarks.md", 3), ("docs/reproduction.md", 9), ("README.md", 1)]
 )
 def test_the_tables_of_the_docs_are_those_of_the_results(name, num_tables):
-    spec = importlib.util.spec_from_file_location("tables", ROOT / "docs" / "tables.py")
-    tables = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tables)
+    tables = load_script("tables")
     page = (ROOT / name).read_text()
     assert tables.with_tables(page) == page
     assert page.count("<!-- end of ") >= num_tables
+
+
+def test_what_a_page_would_load_from_elsewhere_is_seen(tmp_path):
+    loads = load_script("loads")
+    page = tmp_path / "page.html"
+    page.write_text(
+        '<link rel="canonical" href="https://a"><a href="https://b">text</a><script src="https://c/x.js"></script>'
+        '<link rel="stylesheet" href="//d/x.css"><img src="own.png" style="background: url(https://e/x.png)">'
+        "<style>@import 'https://f/x.css'; p {background: url(own.png)}</style>"
+    )
+    assert loads.loads(page) == ["https://c/x.js", "//d/x.css", "https://e/x.png", "https://f/x.css"]
+    assert loads.main(tmp_path) == 1
+    page.write_text('<a href="https://b">text</a>')
+    assert loads.main(tmp_path) == 0

@@ -195,6 +195,33 @@ def write_overview(cells: Cells) -> None:
     write("accuracy_readme", lines)
 
 
+def write_summary(cells: Cells, budget: int) -> None:
+    """Every method over all problems that it was run on, by each measure, and how often the default is closer."""
+    measures = ("mean_error", "variance_error", "mmd")
+    heads = ("mean", "default closer", "variance", "default closer", "MMD", "default closer")
+    lines = [
+        f"`python benchmarks/accuracy/report.py`, of {RESULTS.name}: medians over problems of the squared error of the "
+        f"mean and of the variance, and of MMD; 200 points, at most {budget:,} evaluations. Default closer: on how "
+        "many of the problems that the method was run on.",
+        "",
+        f"| method | problems | {' | '.join(heads)} |",
+        f"|---|---|{'---|' * len(heads)}",
+    ]
+    for method in COMPARED:
+        errors = {problem: found(cells, problem, method, budget) for problem in PROBLEMS}
+        errors = {problem: cell for problem, cell in errors.items() if cell.runs}
+        if not errors:
+            continue
+        texts = []
+        for measure in measures:
+            theirs = np.array([cell.mean(measure) for cell in errors.values()])
+            ours = np.array([found(cells, problem, "default", budget).mean(measure) for problem in errors])
+            texts += [f"{np.median(theirs):.2g}", "" if method == "default" else str(int((ours < theirs).sum()))]
+        label = STYLES[method][0] if method in STYLES else f"steinbox, {method}"
+        lines.append(f"| {label} | {len(errors)} | {' | '.join(texts)} |")
+    write(f"accuracy_summary_{budget}", lines)
+
+
 def write_warnings(cells: Cells, budgets: list[int]) -> None:
     """Where the default was wrong without saying so, and where it warned without need."""
     lines = [
@@ -296,6 +323,8 @@ def main() -> None:
     budgets = sorted({budget for _, _, budget in cells if budget})
     write_tables(cells, budgets)
     write_overview(cells)
+    for budget in budgets:
+        write_summary(cells, budget)
     write_warnings(cells, budgets)
     for budget in budgets:
         draw_dots(cells, budget)

@@ -36,6 +36,7 @@ from steinbox.samplers.base import Method, Sampler, State, WeightedSample
 if TYPE_CHECKING:
     from steinbox.run.live import LiveView, Moment
 
+_NUM_PRIOR_DRAWS = 500  # kept with the result of a Model, for plots beside the posterior
 _ODD_QUANTITY = (
     "The derived quantity {name!r} does not always have the shape it had at first: where it differs, it is NaN."
 )
@@ -261,6 +262,8 @@ def sample(
     )
     log_end(task, outcome, evaluator, warnings)
     result = _result(outcome, evaluator.account, evaluator.archive, task, seed, warnings, texts)
+    prior_draws = None if target.prior is None else target.prior.sample(_NUM_PRIOR_DRAWS, seed)
+    result = replace(result, prior_draws=prior_draws)
     if view is not None:
         view.end(result)
     return result
@@ -358,7 +361,8 @@ def _result(
         version=version("steinbox"),
         constants=task.constants,
         record=outcome.record,
-        **texts,
+        units=texts["units"],
+        descriptions=texts["descriptions"],
     )
 
 

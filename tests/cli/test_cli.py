@@ -115,7 +115,7 @@ def test_vectorized_and_initial_from_the_command_line(run, model, tmp_path):
         (["{model}:log_prob", "--initial", "0,0"], "expected --initial 'mean=0,0 std=3'"),
         (["{model}:log_prob", "--initial", "nothing.npy"], "expected --initial"),
         (["{model}:log_prob", "--max-evals", "3"], "too small to choose particles from"),
-        (["{model}:batch"], "the first 10 evaluations all failed"),
+        (["{model}:batch"], "the first 50 evaluations all failed"),
         (["{model}:batch"], "(line 19 of {model})"),
     ],
 )

@@ -15,16 +15,18 @@ if TYPE_CHECKING:
 def describe_result(result: sb.Result) -> dict[str, Any]:
     """The summary of a run."""
     table = result.summary()
+    quantities = {
+        name: {
+            "mean": float(table.mean[k]),
+            "mcse": float(table.mcse[k]),
+            "sd": float(table.sd[k]),
+            "quantiles": {str(q): float(table.quantiles[row, k]) for row, q in enumerate(QUANTILES)},
+        }
+        for k, name in enumerate(table.names)
+    }
     return {
-        "parameters": {
-            name: {
-                "mean": float(table.mean[k]),
-                "mcse": float(table.mcse[k]),
-                "sd": float(table.sd[k]),
-                "quantiles": {str(q): float(table.quantiles[row, k]) for row, q in enumerate(QUANTILES)},
-            }
-            for k, name in enumerate(result.names)
-        },
+        "parameters": {name: quantities[name] for name in result.names},
+        "derived": {name: quantities[name] for name in table.derived},
         "status": result.status.name,
         "warnings": list(result.warnings),
         "log_evidence": result.log_evidence,

@@ -22,7 +22,7 @@ from steinbox.maps.bijection import Bijection, Identity
 
 _RATE_WINDOW = 200  # last evaluations, over which the rate of failures is taken
 _START_FRACTION = 0.05  # of the budget (a window at least): a start that is wide may fail more often
-_MAX_INITIAL_FAILURES = 10  # failures before the first success: as many show a bug
+_MAX_INITIAL_FAILURES = 50  # before the first success: if nine in ten places fail, as many do in one run of 200
 _PROBE_RTOL, _PROBE_ATOL = 1e-10, 1e-8  # by which a value may change between two runs of the same function
 _MAX_CHANGE = 0.01  # nats by which a value may change within a run: a hundredth of the density
 _MAX_SECONDS_TO_REPEAT = 1.0  # of a call: a longer one is an expensive simulator, not to be run without being asked

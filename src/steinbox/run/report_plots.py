@@ -13,6 +13,7 @@ from steinbox.maps.bounds import Between, OneSided, Parameter, Periodic
 from steinbox.numerics.weights import systematic_resample
 from steinbox.report import Cloud, Curve, Way
 from steinbox.run.status import Status
+from steinbox.run.summary import scalars
 
 if TYPE_CHECKING:
     from steinbox.run.record import Record
@@ -142,8 +143,3 @@ def make_curves(trace: Mapping[str, Array]) -> list[Curve]:
         for name, values in numeric.items()
         if np.isfinite(values).any()
     ]
-
-
-def scalars(derived: Mapping[str, Array]) -> dict[str, Array]:
-    """Those that are one number."""
-    return {name: np.asarray(values, dtype=np.float64) for name, values in derived.items() if values.ndim == 1}

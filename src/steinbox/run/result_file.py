@@ -23,8 +23,8 @@ from steinbox.samplers.base import Coverage
 if TYPE_CHECKING:
     from steinbox.run.result import Result
 
-_FORMAT = 7
-_READABLE = (6, 7)  # 6 had no units and no record; 5 had no log-densities of the pool
+_FORMAT = 8
+_READABLE = (6, 7, 8)  # 7 had no draws from the prior; 6 had no units and no record; 5 had no log-densities of the pool
 _PLAIN = (
     "names",
     "num_evals",
@@ -91,6 +91,8 @@ def _to_header_and_arrays(result: Result) -> tuple[dict[str, Any], dict[str, Arr
         "coverage": None if result.coverage is None else asdict(result.coverage),
     }
     arrays = {name: getattr(result, name) for name in _ARRAYS}
+    if result.prior_draws is not None:
+        arrays["prior_draws"] = result.prior_draws
     arrays |= {f"mixture/{name}": values for name, values in of_mixture.items()}
     arrays |= {f"record/{name}": values for name, values in of_record.items()}
     arrays |= {f"archive/{name}": values for name, values in result.archive.to_arrays().items()}
@@ -108,6 +110,7 @@ def _from_header_and_arrays(header: dict[str, Any], arrays: dict[str, Array]) ->
         "status": Status[header["status"]],
         "coverage": None if header["coverage"] is None else Coverage(**header["coverage"]),
         "mixture": unpack(header["mixture"], _pop_prefix(arrays, "mixture/")),
+        "prior_draws": arrays.pop("prior_draws", None),
         "record": unpack(header.get("record"), _pop_prefix(arrays, "record/")),
     }
     require_counts(header["num_evals"], header["failures"], archive)
