@@ -239,4 +239,7 @@ def test_a_notebook_shows_a_link(monkeypatch):
     monkeypatch.setattr("steinbox.run.live.in_notebook", lambda: True)
     monkeypatch.setattr("steinbox.run.live.import_module", lambda _: ipython)
     announce("http://127.0.0.1:1/a&b/")
-    assert shown[0]["text/html"] == 'Live view: <a href="http://127.0.0.1:1/a&amp;b/">http://127.0.0.1:1/a&amp;b/</a>'
+    assert (
+        shown[0]["text/html"]
+        == 'Live view: <a href="http://127.0.0.1:1/a&amp;b/" target="_blank">http://127.0.0.1:1/a&amp;b/</a>'
+    )

@@ -127,7 +127,10 @@ def announce(url: str) -> None:
     """Say where the live view is, where a person sees it."""
     if in_notebook():
         link = html.escape(url)
-        content = {"text/plain": f"Live view: {url}", "text/html": f'Live view: <a href="{link}">{link}</a>'}
+        content = {
+            "text/plain": f"Live view: {url}",
+            "text/html": f'Live view: <a href="{link}" target="_blank">{link}</a>',
+        }
         import_module("IPython.display").display(content, raw=True)
     else:
         print(f"Live view: {url}", file=sys.stderr, flush=True)
