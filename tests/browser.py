@@ -94,14 +94,19 @@ class Browser:
 
     def open(self, path, width=1100, height=900, *, dark=False, scale=1):
         """Load a file in a window of this size; events of earlier pages are forgotten."""
+        self.open_address(Path(path).resolve().as_uri(), width, height, dark=dark, scale=scale)
+
+    def open_address(self, address, width=1100, height=900, *, dark=False, scale=1):
+        """Load what is at an address."""
         self.events.clear()
         self.call(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=scale, mobile=False
         )
         theme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", media="", features=[theme])
-        self.call("Page.navigate", url=Path(path).resolve().as_uri())
-        self.wait_for("document.readyState === 'complete' && location.protocol === 'file:'")
+        self.call("Page.navigate", url=address)
+        protocol = f"{address.partition(':')[0]}:"
+        self.wait_for(f"document.readyState === 'complete' && location.protocol === '{protocol}'")
 
     def evaluate(self, expression):
         found = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)

@@ -17,6 +17,7 @@ def demo(
     out: Annotated[Path, typer.Option(help="The folder to write to.")] = Path("demo-output"),
     seed: Annotated[int, typer.Option(help="Fixes all randomness.")] = 0,
     progress: Annotated[bool, typer.Option("--progress/--no-progress", help="Show the bar.")] = True,
+    open_page: Annotated[bool, typer.Option("--open", help="Show the report in the browser.")] = False,
 ) -> None:
     """Sample a banana-shaped density from its values alone, draw the particles over it, and write a report."""
     require_writable(out / "result.npz")
@@ -36,7 +37,7 @@ def demo(
     )
     report_written(result.save(out / "result.npz"))
     _draw_particles(result, target, out / "particles.png")
-    _write_report(result, out / "report.html")
+    _write_report(result, out / "report.html", open_page=open_page)
 
 
 def _draw_particles(result: sb.Result, target: sb.targets.Banana, path: Path) -> None:
@@ -50,10 +51,13 @@ def _draw_particles(result: sb.Result, target: sb.targets.Banana, path: Path) ->
     report_written(path)
 
 
-def _write_report(result: sb.Result, path: Path) -> None:
+def _write_report(result: sb.Result, path: Path, *, open_page: bool) -> None:
     try:
         report_written(result.report(path))
     except ImportError as error:
         out_console.print(f"No report: {error}", markup=False)
         return
-    out_console.print("Open the report in a browser: it says whether to trust the run, and shows it.")
+    if open_page:
+        typer.launch(path.resolve().as_uri())
+        return
+    out_console.print(f"Open {path} in a browser: it says whether to trust the run, and shows it.", markup=False)
