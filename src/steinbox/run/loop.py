@@ -23,6 +23,15 @@ class Iteration:
 
     ``info`` is what the sampler says of the iteration, and ``mean_log_prob``, the mean log-density of its particles,
     and ``num_evals``.
+
+    Examples
+    --------
+    >>> import steinbox as sb
+    >>> seen = []
+    >>> result = sb.sample(lambda x: -0.5 * float(x @ x), sb.Gaussian([0.0], std=2), num_particles=20, max_evals=400,
+    ...                    callback=lambda iteration: seen.append(iteration.num_evals), seed=0)
+    >>> seen[-1] == result.num_evals
+    True
     """
 
     index: int

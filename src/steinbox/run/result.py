@@ -89,6 +89,16 @@ class Result:
         Of parameters and derived quantities, as far as they were given.
     prior_draws : (k, d) array or None
         Draws from the prior, if a :class:`~steinbox.Model` was sampled.
+
+    Examples
+    --------
+    >>> import steinbox as sb
+    >>> result = sb.sample(lambda x: -0.5 * float(x @ x), sb.Gaussian([1.0, 1.0], std=2), names=["a", "b"],
+    ...                    num_particles=50, max_evals=1_000, seed=0)
+    >>> result.particles.shape, result["a"].shape, len(result.archive)
+    ((50, 2), (50,), 1000)
+    >>> bool(abs(result.mean).max() < 0.1), result.warnings
+    (True, ())
     """
 
     particles: Array
