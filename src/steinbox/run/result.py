@@ -18,6 +18,7 @@ from steinbox.common.tables import html_paragraphs
 from steinbox.densities.initial import Initial
 from steinbox.evaluation import Archive, Failure
 from steinbox.maps.bounds import Bounds
+from steinbox.run.arrivals import Arrivals
 from steinbox.run.expectations import Estimate, WeightedPoints
 from steinbox.run.export import to_arviz, to_dataframe, write_netcdf
 from steinbox.run.record import Record
@@ -87,6 +88,8 @@ class Result:
         The particles after some of the iterations, if ``record=`` asked for them.
     units, descriptions : mapping of str to str
         Of parameters and derived quantities, as far as they were given.
+    arrivals : Arrivals or None
+        In which order evaluations came back, if the run was asynchronous: ``asynchronous=result.arrivals`` repeats it.
     """
 
     particles: Array
@@ -117,6 +120,7 @@ class Result:
     record: Record | None = None
     units: Mapping[str, str] = field(default_factory=dict)
     descriptions: Mapping[str, str] = field(default_factory=dict)
+    arrivals: Arrivals | None = None
 
     @property
     def labels(self) -> tuple[str, ...]:
