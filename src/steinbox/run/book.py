@@ -19,6 +19,7 @@ from steinbox.samplers.asynchronous import Asynchronous, Batch
 from steinbox.samplers.base import State
 
 _MIN_PORTION = 1 / 8  # of a batch: what is told at once, unless it is the rest, so that the work per point is bounded
+_OTHER_RUN = "the log of arrivals is of another run, with another seed, budget, function or settings: {}"
 
 
 @dataclass(eq=False)
@@ -138,7 +139,7 @@ class Book(Generic[State]):
         self._again = []
         self.give_out(num_drawn - self.num_drawn)
         if self.num_drawn != num_drawn:
-            raise ValueError(f"the log of arrivals is of another run: {num_drawn} points cannot have gone out")
+            raise ValueError(_OTHER_RUN.format(f"{num_drawn} points cannot have gone out"))
 
     def give_out(self, most: int) -> tuple[Array, IntegerArray]:
         """So many points, or fewer, and their numbers: first those that go out again, then what is owed, then draws."""
@@ -189,10 +190,12 @@ class Book(Generic[State]):
         rows: dict[_Entry, list[int]] = {}
         for number in numbers.tolist():
             if number not in self._owner:
-                raise ValueError(f"the log of arrivals is of another run: point {number} is not under way")
+                raise ValueError(_OTHER_RUN.format(f"point {number} is not under way"))
             entry, row = self._owner.pop(number)
             rows.setdefault(entry, []).append(row)
         for entry, found in rows.items():
+            if entry.batch.is_whole and len(found) < len(entry.order):
+                raise ValueError(_OTHER_RUN.format("only a part is told of what is needed as a whole"))
             entry.is_told[found] = entry.has_come[found] = True
             entry.num_told += len(found)
             entry.num_new = int((entry.has_come & ~entry.is_told).sum())
