@@ -28,6 +28,9 @@ from steinbox.samplers.asynchronous import Asynchronous, Batch
 from steinbox.samplers.base import Sampler, State
 
 
+_NONE: IntegerArray = np.empty(0, dtype=np.int64)
+
+
 def run_asynchronously(
     sampler: Sampler[State],
     evaluator: Evaluator,
@@ -91,15 +94,16 @@ class _Loop(Generic[State]):
         num_drawn = int(self.arrivals.num_after[-1]) if len(self.arrivals) else 0
         version, opened = len(self.arrivals), run_state.opened
         self._book = Book(self._sampler, run_state.state, seed, max_evals, version, num_drawn, opened)
-        self._told, self._num_before = np.empty(0, dtype=np.int64), 0
+        self._told, self._num_before = _NONE, 0
 
     def run(self, background: Any) -> Status:
         """Go on to the end."""
         fit: Fit | None = None
         status: Status | None = None  # why to end, once all that is out is back
         while True:
-            if fit is None and self._is_due(is_ending=status is not None):
-                fit = background.submit(*self._begin(self._book.ready(is_all=self._stream.num_out == 0)))
+            due = self._find_due(is_ending=status is not None) if fit is None else _NONE
+            if len(due) > 0:
+                fit = background.submit(*self._begin(due))
             if fit is not None and (fit.done() or self._is_idle):
                 reason, fit = self._install(*fit.result()), None
                 if reason is not None and not (reason is Status.CONVERGED and self._book.num_open > 0):
@@ -127,11 +131,11 @@ class _Loop(Generic[State]):
         """Whether nothing is out, and nothing can go out before something is learned."""
         return self._stream.num_out == 0 and self._book.is_exhausted
 
-    def _is_due(self, *, is_ending: bool) -> bool:
-        """Whether to learn from what came back; at the end, when everything is."""
-        if self._book.is_exhausted or is_ending:
-            return self._stream.num_out == 0 and self._book.num_come > 0
-        return self._book.has_whole or self._book.num_ready >= self._sampler.num_to_tell(self._course.state)
+    def _find_due(self, *, is_ending: bool) -> IntegerArray:
+        """What to learn from now; at the end everything, when it is back."""
+        if not (self._book.is_exhausted or is_ending):
+            return self._book.find_ready(self._sampler.num_to_tell(self._course.state))
+        return self._book.find_all() if self._stream.num_out == 0 else _NONE
 
     def _give_out(self) -> None:
         """A block of points to every worker that is free."""

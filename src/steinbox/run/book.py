@@ -169,21 +169,16 @@ class Book(Generic[State]):
         """Points that came back and were not told."""
         return sum(entry.num_new for entry in self._entries)
 
-    @property
-    def num_ready(self) -> int:
-        """Points that may be told now."""
-        return sum(entry.num_new for entry in self._entries if entry.is_ready)
+    def find_ready(self, num_wanted: int) -> IntegerArray:
+        """The numbers of what may be told now: draws, if there are so many, and what somebody waits for."""
+        entries = [entry for entry in self._entries if entry.is_ready]
+        if sum(entry.num_new for entry in entries if not entry.batch.is_whole) < num_wanted:
+            entries = [entry for entry in entries if entry.batch.is_whole]
+        return _join_new(entries)
 
-    @property
-    def has_whole(self) -> bool:
-        """Whether a batch that somebody waits for is back."""
-        return any(entry.batch.is_whole and entry.is_ready for entry in self._entries)
-
-    def ready(self, *, is_all: bool = False) -> IntegerArray:
-        """The numbers of what may be told now, or of all that came back, batch by batch."""
-        entries = [each for each in self._entries if each.is_ready or (is_all and each.num_new > 0)]
-        new = [each.numbers[each.has_come & ~each.is_told] for each in entries]
-        return np.concatenate([np.empty(0, dtype=np.int64), *new])
+    def find_all(self) -> IntegerArray:
+        """The numbers of all that came back and was not told."""
+        return _join_new([entry for entry in self._entries if entry.num_new > 0])
 
     def tell(self, numbers: IntegerArray) -> list[tuple[Batch, IntegerArray]]:
         """Parts of batches, with the numbers of their points, which count as told from now on."""
@@ -224,6 +219,11 @@ class Book(Generic[State]):
         entry = _Entry(batch, order, np.full(size, -1), self.version)
         self._entries.append(entry)
         return entry
+
+
+def _join_new(entries: Sequence[_Entry]) -> IntegerArray:
+    new = [entry.numbers[entry.has_come & ~entry.is_told] for entry in entries]
+    return np.concatenate([np.empty(0, dtype=np.int64), *new])
 
 
 def _reopen(opened: OpenBatch) -> _Entry:

@@ -275,8 +275,8 @@ class AdaptiveSampler(Sampler[AdaptiveState]):
         waits_for = "" if own else state.waits_for
         state = replace(state, next=Batch.nothing(told.points.shape[1]), waits_for=waits_for)
         state = self._decide_next(state, rng)
-        names = ", ".join(dict.fromkeys(batch.proposers for batch, _ in parts))
-        return replace(state, waits_for=state.next.asked_by or waits_for), _info(state, names)
+        names = dict.fromkeys(name for batch, _ in parts for name in batch.proposers.split(", "))
+        return replace(state, waits_for=state.next.asked_by or waits_for), _info(state, ", ".join(names))
 
     def num_to_tell(self, state: AdaptiveState) -> int:
         """A batch."""
