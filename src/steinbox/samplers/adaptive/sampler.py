@@ -280,9 +280,7 @@ class AdaptiveSampler(Sampler[AdaptiveState]):
 
     def num_to_tell(self, state: AdaptiveState) -> int:
         """A batch."""
-        if state.next.is_whole:
-            return self._batch_size(state.archive.dimension, state.max_evals)
-        return len(state.next.points)
+        return self._usual_size(state) if state.next.is_whole else len(state.next.points)
 
     def num_reserved(self, state: AdaptiveState) -> int:
         """Those that a proposer wants for the end, if it is not there."""
@@ -430,9 +428,12 @@ class AdaptiveSampler(Sampler[AdaptiveState]):
 
     def _num_next(self, state: AdaptiveState, num_left: int) -> int:
         """A batch, larger once the weights are even; what would be left over is added to the last."""
-        size = self._batch_size(state.archive.dimension, state.max_evals)
-        wanted = size if state.tempering < 1 else max(size, int(self.settings.tuning.growth * len(state.archive)))
+        size, wanted = self._batch_size(state.archive.dimension, state.max_evals), self._usual_size(state)
         return num_left if num_left < wanted + size // 2 else wanted
+
+    def _usual_size(self, state: AdaptiveState) -> int:
+        size = self._batch_size(state.archive.dimension, state.max_evals)
+        return size if state.tempering < 1 else max(size, int(self.settings.tuning.growth * len(state.archive)))
 
 
 def _info(state: AdaptiveState, proposers: str) -> Info:
