@@ -86,7 +86,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=RESULTS)
     arguments = parser.parse_args()
     lines = [
-        "`python benchmarks/scale/efficiency.py`: work / (workers × wall), in brackets the wall clock and evaluations.\n",
+        "`python benchmarks/scale/efficiency.py`: work / (workers × wall); in brackets wall clock and evaluations.\n",
         f"| times | mode | {' | '.join(f'{number:,} workers' for number in arguments.workers)} |",
         f"|{'---|' * (2 + len(arguments.workers))}",
     ]

@@ -27,7 +27,6 @@ from steinbox.run.status import Status
 from steinbox.samplers.asynchronous import Asynchronous, Batch
 from steinbox.samplers.base import Sampler, State
 
-
 _NONE: IntegerArray = np.empty(0, dtype=np.int64)
 
 

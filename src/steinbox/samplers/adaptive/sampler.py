@@ -259,24 +259,27 @@ class AdaptiveSampler(Sampler[AdaptiveState]):
 
         While a proposer waits for a batch of its own, the others are asked for densities.
         """
-        told = Batch.join([batch for batch, _ in parts])
-        state = replace(state, num_evals=state.num_evals + len(told.points), num_out=num_out)
-        own = [part for part in parts if part[0].is_whole]
-        probes, blocks = ([part for part in own if (part[0].probed_by is None) == is_block] for is_block in (0, 1))
-        others = [part for part in parts if not (part[0].is_whole or part[0].is_shared)]
-        for draws in (blocks + others, [part for part in parts if part[0].is_shared]):
-            if draws:
-                state = replace(state, next=Batch.join([batch for batch, _ in draws]))
-                state = self._archive(state, state.next.points, Evaluation.join([values for _, values in draws]))
-        if len(probes) < len(parts):
+        num_told = sum(len(batch.points) for batch, _ in parts)
+        state = replace(state, num_evals=state.num_evals + num_told, num_out=num_out)
+        draws = [part for part in parts if part[0].probed_by is None]
+        for is_shared in (False, True):  # those that compete are the last, and may be all
+            state = self._archive_parts(state, [part for part in draws if part[0].is_shared == is_shared])
+        if draws:
             state = self._temper(state)
-        for batch, evaluation in probes:
-            state = self._teach(state, str(batch.probed_by), evaluation)
-        waits_for = "" if own else state.waits_for
-        state = replace(state, next=Batch.nothing(told.points.shape[1]), waits_for=waits_for)
+        for batch, evaluation in parts:
+            if batch.probed_by is not None:
+                state = self._teach(state, batch.probed_by, evaluation)
+        waits_for = "" if any(batch.is_whole for batch, _ in parts) else state.waits_for
+        state = replace(state, next=Batch.nothing(state.archive.dimension), waits_for=waits_for)
         state = self._decide_next(state, rng)
         names = dict.fromkeys(name for batch, _ in parts for name in batch.proposers.split(", "))
         return replace(state, waits_for=state.next.asked_by or waits_for), _info(state, ", ".join(names))
+
+    def _archive_parts(self, state: AdaptiveState, parts: Sequence[tuple[Batch, Evaluation]]) -> AdaptiveState:
+        if not parts:
+            return state
+        batch, evaluation = Batch.join([each for each, _ in parts]), Evaluation.join([values for _, values in parts])
+        return self._archive(replace(state, next=batch), batch.points, evaluation)
 
     def num_to_tell(self, state: AdaptiveState) -> int:
         """A batch."""
