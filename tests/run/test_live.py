@@ -46,7 +46,8 @@ def visitor(monkeypatch):
     return came
 
 
-def test_nothing_changes_because_somebody_looks(visitor, tmp_path):
+def test_nothing_changes_because_somebody_looks(visitor, tmp_path, monkeypatch):
+    monkeypatch.setattr("steinbox.run.live._SECONDS_BETWEEN", 1e6)  # however slow this machine is
     pages = []
     plain = sb.sample(log_prob, START, checkpoint=tmp_path / "a", **SMALL)
     watched = sb.sample(
@@ -61,7 +62,7 @@ def test_nothing_changes_because_somebody_looks(visitor, tmp_path):
     np.testing.assert_array_equal(watched.archive.points, plain.archive.points)
     assert watched.status is plain.status
     assert len(pages) > 3
-    assert len(set(pages)) == 1  # all within a second
+    assert len(set(pages)) == 1
 
 
 def test_a_page_is_the_report_of_the_run_so_far(visitor):
@@ -118,6 +119,7 @@ def test_the_button_ends_a_run_in_the_middle_of_a_batch(visitor, executor, tmp_p
 
 def test_pages_are_made_only_if_somebody_looks_and_not_too_often(visitor, monkeypatch):
     made = []
+    monkeypatch.setattr("steinbox.run.live._SECONDS_BETWEEN", 1e6)  # however slow this machine is
     monkeypatch.setattr("steinbox.run.live.render", lambda content: made.append(content) or "page")
     sb.sample(log_prob, START, live=True, **SMALL)
     assert made == []

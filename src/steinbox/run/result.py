@@ -18,6 +18,7 @@ from steinbox.common.tables import html_paragraphs
 from steinbox.densities.initial import Initial
 from steinbox.evaluation import Archive, Failure
 from steinbox.maps.bounds import Bounds
+from steinbox.run.arrivals import Arrivals
 from steinbox.run.expectations import Estimate, WeightedPoints
 from steinbox.run.export import to_arviz, to_dataframe, write_netcdf
 from steinbox.run.record import Record
@@ -89,6 +90,8 @@ class Result:
         Of parameters and derived quantities, as far as they were given.
     prior_draws : (k, d) array or None
         Draws from the prior, if a :class:`~steinbox.Model` was sampled.
+    arrivals : Arrivals or None
+        In which order evaluations came back, if the run was asynchronous: ``asynchronous=result.arrivals`` repeats it.
 
     Examples
     --------
@@ -130,6 +133,7 @@ class Result:
     units: Mapping[str, str] = field(default_factory=dict)
     descriptions: Mapping[str, str] = field(default_factory=dict)
     prior_draws: Array | None = None
+    arrivals: Arrivals | None = None
 
     @property
     def labels(self) -> tuple[str, ...]:
