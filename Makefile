@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: demo test test-all check docs bench clean
+.PHONY: demo test test-all check docs dist newcomer bench clean
 
 demo: $(VENV)/ready-user
 	$(BIN)/steinbox demo --out demo-output
@@ -29,6 +29,17 @@ docs: $(VENV)/ready-developer
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	$(BIN)/python docs/loads.py site
 
+# what would be released, and whether it is fit to be
+dist: .venv-release/ready
+	rm -rf dist
+	.venv-release/bin/python -m build --quiet
+	.venv-release/bin/twine check --strict dist/*
+	.venv-release/bin/check-wheel-contents dist/*.whl
+
+# what somebody sees who has nothing but the wheel: it is installed into an empty environment, and everything is tried
+newcomer: dist
+	tests/stories/newcomer.sh
+
 bench: .venv-bench/ready
 	.venv-bench/bin/python benchmarks/svgd_step.py
 	.venv-bench/bin/python benchmarks/agf_accuracy.py
@@ -49,5 +60,10 @@ $(VENV)/ready-developer: $(VENV)/ready-user requirements-dev.txt
 	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check -e . -r benchmarks/requirements.txt
 	touch $@
 
+.venv-release/ready: requirements-release.txt
+	$(PYTHON) -m venv .venv-release
+	.venv-release/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-release.txt
+	touch $@
+
 clean:
-	rm -rf $(VENV) .venv-bench demo-output dist site
+	rm -rf $(VENV) .venv-bench .venv-release demo-output dist site

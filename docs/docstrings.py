@@ -14,7 +14,8 @@ import griffe
 ROLE = re.compile(r":(?:class|func|meth|mod|attr|data|exc):`(?P<short>~?)(?P<target>[^`]+)`")
 MATH = re.compile(r":math:`(?P<formula>[^`]+)`")
 BLOCK = re.compile(
-    r"^(?P<indent> *)\.\. (?P<kind>math|code-block):: ?(?P<first>.*)\n(?P<rest>(?:(?P=indent) +\S.*\n?|\s*\n)*)", re.M
+    r"^(?P<indent> *)\.\. (?P<kind>math|code-block):: ?(?P<first>.*)(?:\n|\Z)(?P<rest>(?:(?P=indent) +\S.*\n?|\s*\n)*)",
+    re.M,
 )
 TABLE = re.compile(r"^(?P<rule>=+(?: +=+)+)\n(?:.*\n)*?(?P=rule)\n(?:.*\n)*?(?P=rule)$", re.M)
 LITERAL = re.compile("(?<!`)``(?!`)")

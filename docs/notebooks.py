@@ -53,11 +53,11 @@ def _show(output):
     """The richest form of an output, as HTML."""
     data = output.get("data", {})
     if "text/html" in data:
-        return f"<div>{''.join(data['text/html'])}</div>"
+        return f"<div class=output>{''.join(data['text/html'])}</div>"
     if "image/png" in data:
         return f'<img alt="" src="data:image/png;base64,{"".join(data["image/png"]).strip()}">'
     text = "".join(data.get("text/plain", output.get("text", "")))
-    return f"<pre>{html.escape(text.rstrip())}</pre>"
+    return f"<pre class=output>{html.escape(text.rstrip())}</pre>"
 
 
 if __name__ == "__main__":

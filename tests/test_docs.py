@@ -59,3 +59,13 @@ def test_what_a_page_would_load_from_elsewhere_is_seen(tmp_path):
     assert loads.main(tmp_path) == 1
     page.write_text('<a href="https://b">text</a>')
     assert loads.main(tmp_path) == 0
+
+
+def test_the_version_is_the_same_everywhere():
+    versions = {name: (ROOT / name).read_text() for name in ("CITATION.cff", "recipe/recipe.yaml", "CHANGELOG.md")}
+    patterns = {"CHANGELOG.md": r"^## (\S+)"}
+    found = {
+        name: re.search(patterns.get(name, r"^ *version: (\S+)$"), text, re.MULTILINE)[1]
+        for name, text in versions.items()
+    }
+    assert set(found.values()) == {sb.__version__}, found

@@ -16,8 +16,10 @@ from steinbox.common.arrays import default_errstate
 from steinbox.common.checks import is_number, whole_number
 from steinbox.common.labels import check_texts
 from steinbox.common.noise import Noise
-from steinbox.evaluation import Account, Archive, Calls, Evaluator, as_workers, count_failures
+from steinbox.evaluation import Account, Archive, Calls, Evaluator, Workers, as_workers, count_failures
 from steinbox.model import Model, as_target
+from steinbox.run.arrivals import Arrivals
+from steinbox.run.asynchronous import run_asynchronously
 from steinbox.run.checkpoint import Checkpoint
 from steinbox.run.failures import Failures
 from steinbox.run.log import log_end, log_start
@@ -28,15 +30,18 @@ from steinbox.run.questions import ask_about_names, ask_about_spread, ask_about_
 from steinbox.run.result import Result
 from steinbox.run.resume import checkpoint_hook, open_journal, restore_run, stored_seed
 from steinbox.run.signals import signals_as_interrupts
+from steinbox.run.snapshot import Snapshot
 from steinbox.run.status import Status
 from steinbox.run.warnings import collect_warnings
 from steinbox.samplers.adaptive import AdaptiveImportanceSampling
+from steinbox.samplers.asynchronous import Asynchronous
 from steinbox.samplers.base import Method, Sampler, State, WeightedSample
 
 if TYPE_CHECKING:
     from steinbox.run.live import LiveView, Moment
 
 _NUM_PRIOR_DRAWS = 500  # kept with the result of a Model, for plots beside the posterior
+_MIN_WORKERS = 16  # from which workers go on without waiting, if nobody says: fewer wait little, and a seed is enough
 _ODD_QUANTITY = (
     "The derived quantity {name!r} does not always have the shape it had at first: where it differs, it is NaN."
 )
@@ -61,6 +66,7 @@ def sample(
     bounds: Sequence[object] | Mapping[str, object] | None = None,
     executor: object = None,
     timeout: float | None = None,
+    asynchronous: bool | Arrivals | None = None,
     retries: int = 0,
     max_failure_rate: float = 0.2,
     noise: float | bool | Noise | None = None,
@@ -124,6 +130,11 @@ def sample(
     timeout : float
         Seconds after which a call counts as failed, and a process of steinbox's own that runs it is stopped. Needs
         ``executor``.
+    asynchronous : bool or Arrivals
+        Whether workers go on without waiting for whole batches, nor for a fit: the default then draws from the
+        proposals it has, and every point is weighted by the one it was drawn from whenever it comes back. What comes
+        back first is a matter of chance, so that the seed alone does not fix the particles: the seed and the log
+        ``result.arrivals`` do, given here in place of True. If not given: from 16 workers on, if the method can.
     retries : int
         How often a call that raises is made again before it counts as failed.
     max_failure_rate : float
@@ -217,6 +228,8 @@ def sample(
             max_seconds=max_seconds,
             transform=task.transform,
         )
+        if _is_asynchronous(asynchronous, sampler, workers, stored):
+            task = replace(task, config={**task.config, "asynchronous": True})
         if stored is not None:
             is_noisy = bool(noise) and not calls.takes_rng
             run_state = restore_run(stored, task, sampler, evaluator, rng, is_noisy=is_noisy)
@@ -231,19 +244,16 @@ def sample(
             stack.push(view.close_on_error)
         if wants_progress(progress):
             callbacks = (stack.enter_context(progress_bar()), *callbacks)
-        outcome = run(
-            sampler,
-            evaluator,
-            run_state,
-            rng,
-            task.problem.dimension,
-            callbacks=callbacks,
-            keep=_keep_both(
-                None if journal is None else checkpoint_hook(journal, task, seed, evaluator, run_state, rng),
-                None if view is None else view.keep,
-            ),
-            show=partial(to_user_units, transform=task.transform),
+        keep = _keep_both(
+            None if journal is None else checkpoint_hook(journal, task, seed, evaluator, run_state, rng),
+            None if view is None else view.keep,
         )
+        show = partial(to_user_units, transform=task.transform)
+        if "asynchronous" in task.config:
+            log = asynchronous if isinstance(asynchronous, Arrivals) else None
+            outcome = run_asynchronously(sampler, evaluator, run_state, rng, seed, callbacks, keep, show, log)
+        else:
+            outcome = run(sampler, evaluator, run_state, rng, task.problem.dimension, callbacks, keep, show)
         if outcome.status is Status.FINISHED and _is_cut_short(method, task, evaluator):
             outcome = replace(outcome, status=Status.BUDGET_SPENT)
         if journal is not None:
@@ -267,6 +277,22 @@ def sample(
     if view is not None:
         view.end(result)
     return result
+
+
+def _is_asynchronous(
+    asked: bool | Arrivals | None, sampler: Sampler[Any], workers: Workers | None, stored: Snapshot | None
+) -> bool:
+    """Whether to run without batches: as asked, as the checkpoint was, or if there are many workers."""
+    can = isinstance(sampler, Asynchronous)
+    if asked is None and stored is not None:
+        return bool(stored.problem.get("asynchronous", False))
+    if asked is None:
+        return can and workers is not None and workers.num_workers >= _MIN_WORKERS
+    if not isinstance(asked, bool | Arrivals):
+        raise TypeError(f"expected asynchronous to be True, False, or a log (result.arrivals), got {asked!r}")
+    if asked is not False and not can:
+        raise ValueError(f"{type(sampler).__name__} needs whole batches, one after the other; leave out asynchronous=")
+    return asked is not False
 
 
 def _start(sampler: Sampler[State], task: Task, rng: np.random.Generator) -> State:
@@ -363,6 +389,7 @@ def _result(
         record=outcome.record,
         units=texts["units"],
         descriptions=texts["descriptions"],
+        arrivals=outcome.arrivals,
     )
 
 

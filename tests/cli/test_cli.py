@@ -308,10 +308,13 @@ def test_report_writes_a_page_beside_the_result(run, tmp_path, monkeypatch):
     assert "there is no file" in run("report", tmp_path / "none.npz").output
 
 
-def test_demo_shows_a_table_and_writes_its_files(run, tmp_path):
+def test_demo_shows_a_table_writes_its_files_and_opens_the_report(run, tmp_path, monkeypatch):
+    opened = []
+    monkeypatch.setattr("typer.launch", opened.append)
     pytest.importorskip("matplotlib")
-    outcome = run("demo", "--out", tmp_path / "demo", "--no-progress")
+    outcome = run("demo", "--out", tmp_path / "demo", "--no-progress", "--open")
     assert outcome.exit_code == 0, outcome.output
+    assert opened == [(tmp_path / "demo" / "report.html").as_uri()]
     assert "parameter" in outcome.output
     assert (tmp_path / "demo" / "particles.png").stat().st_size > 10_000
     assert "report.html" in outcome.output

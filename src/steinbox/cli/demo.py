@@ -19,6 +19,7 @@ def demo(
     seed: Annotated[int, typer.Option(help="Fixes all randomness.")] = 0,
     live: options.Live = False,
     progress: options.Progress = None,
+    open_page: Annotated[bool, typer.Option("--open", help="Show the report in the browser.")] = False,
 ) -> None:
     """Sample a banana-shaped density.
 
@@ -47,7 +48,7 @@ def demo(
     )
     report_written(result.save(out / "result.npz"))
     _draw_particles(result, target, out / "particles.png")
-    _write_report(result, out / "report.html")
+    _write_report(result, out / "report.html", open_page=open_page)
 
 
 def _draw_particles(result: sb.Result, target: sb.targets.Banana, path: Path) -> None:
@@ -61,10 +62,13 @@ def _draw_particles(result: sb.Result, target: sb.targets.Banana, path: Path) ->
     report_written(path)
 
 
-def _write_report(result: sb.Result, path: Path) -> None:
+def _write_report(result: sb.Result, path: Path, *, open_page: bool) -> None:
     try:
         report_written(result.report(path))
     except ImportError as error:
         say(f"No report: {error}")
         return
-    say("Open the report in a browser: it says whether to trust the run, and shows it.")
+    if open_page:
+        typer.launch(path.resolve().as_uri())
+        return
+    say(f"Open {path} in a browser: it says whether to trust the run, and shows it.")

@@ -5,6 +5,7 @@ from steinbox.evaluation.calls import MAX_LOG_PROB, Calls
 from steinbox.evaluation.evaluator import Account, Evaluator, StoppedError, TargetError, TimeSpentError
 from steinbox.evaluation.executors import as_workers
 from steinbox.evaluation.faults import Failure, count_failures
+from steinbox.evaluation.stream import Stream
 from steinbox.evaluation.types import Evaluation
 from steinbox.evaluation.workers import Workers, WorkersLostError
 
@@ -17,6 +18,7 @@ __all__ = [
     "Evaluator",
     "Failure",
     "StoppedError",
+    "Stream",
     "TargetError",
     "TimeSpentError",
     "Workers",

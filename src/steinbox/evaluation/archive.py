@@ -32,6 +32,15 @@ class Archive:
         The time each call took, where it ran.
     derived : dict of str to (m, …) array
         What the function returned beside its log-density; NaN where it returned none.
+
+    Examples
+    --------
+    >>> import steinbox as sb
+    >>> start = sb.Gaussian([0.0, 0.0], std=2)
+    >>> earlier = sb.sample(lambda x: -0.5 * float(x @ x), start, num_particles=20, max_evals=400, seed=0).archive
+    >>> earlier.points.shape, earlier.log_prob.shape
+    ((400, 2), (400,))
+    >>> later = sb.sample(lambda x: -0.5 * float(x @ x), start, archive=earlier, num_particles=20, max_evals=400)
     """
 
     points: Array

@@ -47,6 +47,12 @@ class Values:
     seconds: Array
     derived: tuple[Quantities, ...] = ()
 
+    def singles(self) -> list[Values]:
+        """Those of each point."""
+        rows = [slice(i, i + 1) for i in range(len(self.log_prob))]
+        names = ("log_prob", "score", "faults", "seconds", "derived")
+        return [Values(*(getattr(self, name)[row] for name in names)) for row in rows]
+
     @classmethod
     def outside(cls, block: Block) -> Values:
         """Those of points outside the support."""

@@ -18,6 +18,7 @@ from steinbox.common.tables import html_paragraphs
 from steinbox.densities.initial import Initial
 from steinbox.evaluation import Archive, Failure
 from steinbox.maps.bounds import Bounds
+from steinbox.run.arrivals import Arrivals
 from steinbox.run.expectations import Estimate, WeightedPoints
 from steinbox.run.export import to_arviz, to_dataframe, write_netcdf
 from steinbox.run.record import Record
@@ -89,6 +90,18 @@ class Result:
         Of parameters and derived quantities, as far as they were given.
     prior_draws : (k, d) array or None
         Draws from the prior, if a :class:`~steinbox.Model` was sampled.
+    arrivals : Arrivals or None
+        In which order evaluations came back, if the run was asynchronous: ``asynchronous=result.arrivals`` repeats it.
+
+    Examples
+    --------
+    >>> import steinbox as sb
+    >>> result = sb.sample(lambda x: -0.5 * float(x @ x), sb.Gaussian([1.0, 1.0], std=2), names=["a", "b"],
+    ...                    num_particles=50, max_evals=1_000, seed=0)
+    >>> result.particles.shape, result["a"].shape, len(result.archive)
+    ((50, 2), (50,), 1000)
+    >>> bool(abs(result.mean).max() < 0.1), result.warnings
+    (True, ())
     """
 
     particles: Array
@@ -120,6 +133,7 @@ class Result:
     units: Mapping[str, str] = field(default_factory=dict)
     descriptions: Mapping[str, str] = field(default_factory=dict)
     prior_draws: Array | None = None
+    arrivals: Arrivals | None = None
 
     @property
     def labels(self) -> tuple[str, ...]:

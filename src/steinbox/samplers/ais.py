@@ -87,6 +87,15 @@ class AIS(_AnnealedImportance):
     -----
     ``result.trace`` has, after each move of one half, its ``temperature`` and mean probability of ``acceptance``, and
     of all chains the ``effective_sample_size`` and the estimate of :math:`\log \int p / \int p_0` (``log_evidence``).
+
+    Examples
+    --------
+    >>> import steinbox as sb
+    >>> target = sb.Gaussian([1.0, -1.0], std=0.5)
+    >>> result = sb.sample(target.log_prob, sb.Gaussian([0.0, 0.0], std=2.0), score=target.score, vectorized=True,
+    ...                    method=sb.baselines.AIS(), num_particles=100, max_evals=5_000, seed=0)
+    >>> bool(abs(result.trace["log_evidence"][-1]) < 0.5)
+    True
     """
 
     @property

@@ -124,6 +124,15 @@ class Coverage:
         Draws of the initial distribution that were compared with what is known; 0 if weights were never even.
     num_open : int
         Those that it did not explain.
+
+    Examples
+    --------
+    >>> import steinbox as sb
+    >>> target = sb.targets.separated_modes(2)
+    >>> start = sb.Gaussian([0, 0], std=5)
+    >>> result = sb.sample(target.log_prob, start, vectorized=True, num_particles=50, max_evals=1_000, seed=0)
+    >>> result.coverage.upper < 0.2  # of the places that the start draws, at most so many lead to a mode not seen
+    True
     """
 
     num_climbs: int
@@ -161,6 +170,13 @@ class Sample:
     If they were chosen from a larger weighted pool, that comes with them. ``log_evidence`` is the logarithm of the
     density's integral, if the sampler estimates it; ``coverage`` what it knows of modes not seen; ``warnings`` are
     reasons not to trust the particles, each a sentence; ``forces`` what moves them, by name, for ``record=``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import steinbox as sb
+    >>> sb.Sample.equally_weighted(np.zeros((4, 2)), np.zeros(4)).weights
+    array([0.25, 0.25, 0.25, 0.25])
     """
 
     particles: Array

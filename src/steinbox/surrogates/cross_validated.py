@@ -145,6 +145,15 @@ class PassThrough(_ProcessOfSample):
         Candidates for :math:`\ell^2 / d`; the one with the smallest mean error at points left out is taken.
     nugget, max_points
         As for :class:`LeaveOneOut`.
+
+    Examples
+    --------
+    >>> import steinbox as sb
+    >>> target = sb.Gaussian([1.0, -1.0], std=0.5)
+    >>> x = target.sample(100, 0)
+    >>> best = sb.black_box_weights(x, target.log_prob(x), surrogate=sb.surrogates.PassThrough())
+    >>> best.weights.shape
+    (100,)
     """
 
     def _criterion(self, process: GaussianProcess) -> float:

@@ -21,6 +21,15 @@ class FittedGaussian:
     ----------
     covariance : {"full", "diagonal", "isotropic"}
     inflation : float
+
+    Examples
+    --------
+    >>> import steinbox as sb
+    >>> target = sb.Gaussian([1.0, -1.0], std=0.5)
+    >>> x = target.sample(100, 0)
+    >>> surrogate = sb.surrogates.FittedGaussian().build(x, target.log_prob(x), num_current=100)
+    >>> surrogate.score(x).shape
+    (100, 2)
     """
 
     covariance: Covariance = "full"

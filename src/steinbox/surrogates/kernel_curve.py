@@ -28,6 +28,15 @@ class KernelCurve:
     bandwidth : float, str or function
         See :mod:`steinbox.numerics.bandwidth`; the paper's rule if not given.
     kernel : Kernel
+
+    Examples
+    --------
+    >>> import steinbox as sb
+    >>> target = sb.Gaussian([1.0, -1.0], std=0.5)
+    >>> x = target.sample(100, 0)
+    >>> surrogate = sb.surrogates.KernelCurve().build(x, target.log_prob(x), num_current=100)
+    >>> surrogate.log_prob(x).shape, surrogate.score(x).shape
+    ((100,), (100, 2))
     """
 
     bandwidth: float | str | Rule = "paper"

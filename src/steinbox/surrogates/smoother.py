@@ -24,6 +24,18 @@ class Smoother(Interpolant):
         Candidates for :math:`\eta`; they take the place of ``nugget``.
     num_history, length_scales, max_points, num_selection_points, wall, kernel
         As for :class:`Interpolant`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import steinbox as sb
+    >>> target = sb.Gaussian([1.0, -1.0], std=0.5)
+    >>> x = target.sample(200, 0)
+    >>> noisy = target.log_prob(x) + 0.5 * np.random.default_rng(1).standard_normal(200)
+    >>> smooth = sb.surrogates.Smoother(noise=0.5).build(x, noisy, num_current=200).log_prob(x)
+    >>> error = smooth - target.log_prob(x)
+    >>> bool(np.std(error) < 0.3)
+    True
     """
 
     noise: float | None = None

@@ -10,7 +10,14 @@ from steinbox.paper.targets.rbm import GaussBernoulliRBM
 
 
 def paper_gaussian() -> Gaussian:
-    """The target of Figure 1: N(0, 2 I) in two dimensions, where 2 is the variance."""
+    """The target of Figure 1: N(0, 2 I) in two dimensions, where 2 is the variance.
+
+    Examples
+    --------
+    >>> import steinbox as sb
+    >>> sb.paper.targets.paper_gaussian().dimension
+    2
+    """
     return Gaussian(np.zeros(2), std=np.sqrt(2.0))
 
 

@@ -13,7 +13,13 @@ from steinbox.common.checks import is_number, require_count
 
 @dataclass(frozen=True, kw_only=True)
 class Tuning:
-    """Settings of the parts of :class:`~steinbox.AdaptiveImportanceSampling`."""
+    """Settings of the parts of :class:`~steinbox.AdaptiveImportanceSampling`.
+
+    Examples
+    --------
+    >>> import steinbox as sb
+    >>> method = sb.AdaptiveImportanceSampling(tuning=sb.adaptive.Tuning(max_climb_fraction=0.3))
+    """
 
     # -- batches
     batch_fraction: float = 1 / 50

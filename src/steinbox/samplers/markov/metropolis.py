@@ -104,6 +104,15 @@ class AdaptiveMetropolis(MarkovChains):
     """Random-walk Metropolis whose steps take the shape of the target (Haario, Saksman & Tamminen, 2001).
 
     The chains learn the covariance together.
+
+    Examples
+    --------
+    >>> import steinbox as sb
+    >>> target = sb.Gaussian([1.0, -1.0], std=0.5)
+    >>> result = sb.sample(target.log_prob, sb.Gaussian([0.0, 0.0], std=2.0), vectorized=True,
+    ...                    method=sb.baselines.AdaptiveMetropolis(), num_particles=200, max_evals=20_000, seed=0)
+    >>> bool(abs(result.mean - target.mean).max() < 0.15)
+    True
     """
 
     def first_proposal(self, particles: Array) -> Proposal:

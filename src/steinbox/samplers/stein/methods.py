@@ -151,6 +151,15 @@ class AnnealedSVGD(SteinMethod):
         The p0 of the path; the initial distribution if not given.
     num_iterations, bandwidth, optimizer, coordinates, kernel, tolerance, rescue
         See :class:`~steinbox.samplers.stein.sampler.SteinMethod`, also for what is in ``result.trace``.
+
+    Examples
+    --------
+    >>> import steinbox as sb
+    >>> target = sb.Gaussian([1.0, -1.0], std=0.5)
+    >>> result = sb.sample(target.log_prob, sb.Gaussian([0.0, 0.0], std=2.0), score=target.score, vectorized=True,
+    ...                    method=sb.AnnealedSVGD(num_iterations=100), num_particles=50, seed=0)
+    >>> result.particles.mean(axis=0).round(1)
+    array([ 1., -1.])
     """
 
     schedule: Schedule = field(default_factory=Schedule)
@@ -186,6 +195,15 @@ class AnnealedGFSVGD(SteinMethod):
         The p0 of the path; the initial distribution if not given.
     num_iterations, bandwidth, optimizer, coordinates, kernel, tolerance, rescue
         See :class:`~steinbox.samplers.stein.sampler.SteinMethod`, also for what is in ``result.trace``.
+
+    Examples
+    --------
+    >>> import steinbox as sb
+    >>> target = sb.Gaussian([1.0, -1.0], std=0.5)
+    >>> result = sb.sample(target.log_prob, sb.Gaussian([0.0, 0.0], std=2.0), vectorized=True, num_particles=30,
+    ...                    method=sb.AnnealedGFSVGD(num_iterations=40), seed=0)
+    >>> result.particles.mean(axis=0).round(1), float(result.trace["temperature"][-1])
+    (array([ 1., -1.]), 1.0)
     """
 
     surrogate: Surrogate | Builder = field(default_factory=Interpolant)

@@ -122,7 +122,14 @@ def find_coverage(state: AdaptiveState, min_excess: float) -> Coverage | None:
 
 @dataclass(frozen=True)
 class Climbs(Proposer):
-    """From the best point, to arrive; then from maxima among draws of the start, and from points that are not known."""
+    """From the best point, to arrive; then from maxima among draws of the start, and from points that are not known.
+
+    Examples
+    --------
+    >>> import steinbox as sb
+    >>> others = [each for each in sb.adaptive.DEFAULT_PROPOSERS if not isinstance(each, sb.adaptive.Climbs)]
+    >>> without_climbs = sb.AdaptiveImportanceSampling(proposers=others)
+    """
 
     name = "climbs"
 
