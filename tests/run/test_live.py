@@ -194,6 +194,25 @@ def test_it_works_for_every_kind_of_run(visitor):
         assert type(method).__name__ in pages[0]
 
 
+def test_a_run_without_batches_is_shown_and_stopped(visitor):
+    pages = []
+
+    def slow(x):
+        time.sleep(0.003)
+        return -0.5 * float(x @ x)
+
+    def look(iteration):
+        if iteration.index == 3:
+            pages.append(visitor[0].page())
+            assert visitor[0].ask("stop", "POST").status == 204
+
+    settings = {"executor": 2, "asynchronous": True, "max_evals": 10_000, "seed": 0}
+    result = sb.sample(slow, START, live=True, callback=look, **settings)
+    assert "Not yet: the run goes on." in pages[0]
+    assert result.status is sb.Status.INTERRUPTED
+    assert result.num_evals < 5_000
+
+
 def test_what_is_missing_is_said_before_anything_is_evaluated(monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)  # Python then says that there is none
     with pytest.raises(ImportError, match=r'pip install "steinbox\[report\]"'):
