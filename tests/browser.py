@@ -92,21 +92,17 @@ class Browser:
 
     # -- what tests do ---------------------------------------------------------------------------------------------
 
-    def open(self, path, width=1100, height=900, *, dark=False, scale=1):
-        """Load a file in a window of this size; events of earlier pages are forgotten."""
-        self.open_address(Path(path).resolve().as_uri(), width, height, dark=dark, scale=scale)
-
-    def open_address(self, address, width=1100, height=900, *, dark=False, scale=1):
-        """Load what is at an address."""
+    def open(self, page, width=1100, height=900, *, dark=False, scale=1):
+        """Load a file, or an address, in a window of this size; events of earlier pages are forgotten."""
+        url = page if str(page).startswith("http:") else Path(page).resolve().as_uri()
         self.events.clear()
         self.call(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=scale, mobile=False
         )
         theme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", media="", features=[theme])
-        self.call("Page.navigate", url=address)
-        protocol = f"{address.partition(':')[0]}:"
-        self.wait_for(f"document.readyState === 'complete' && location.protocol === '{protocol}'")
+        self.call("Page.navigate", url=url)
+        self.wait_for(f"document.readyState === 'complete' && location.href === {json.dumps(url)}")
 
     def evaluate(self, expression):
         found = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
@@ -129,8 +125,8 @@ class Browser:
     def move_mouse(self, x, y):
         self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
 
-    def errors(self):
-        """What the console holds of errors, refused content and exceptions, and what the page asked of a network."""
+    def errors(self, origin="file:"):
+        """Errors, refused content and exceptions in the console, and what the page asked of other origins."""
         self.evaluate("0")
         kept = []
         for event in self.events:
@@ -143,7 +139,7 @@ class Browser:
                 kept.append(parameters)
             elif event["method"] == "Network.requestWillBeSent":
                 url = parameters["request"]["url"]
-                kept += [] if url.startswith(("file:", "about:", "data:")) else [url]
+                kept += [] if url.startswith((origin, "about:", "data:")) else [url]
         return kept
 
     def screenshot(self, path, *, whole=True):

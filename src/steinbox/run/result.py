@@ -34,6 +34,16 @@ if TYPE_CHECKING:
 class Result:
     """The particles and their story. Frozen; not iterable.
 
+    Examples
+    --------
+    >>> import steinbox as sb
+    >>> result = sb.sample(lambda x: -0.5 * float(x @ x), sb.Gaussian([1.0, 1.0], std=2), names=["a", "b"],
+    ...                    num_particles=50, max_evals=1_000, seed=0)
+    >>> result.particles.shape, result["a"].shape, len(result.archive)
+    ((50, 2), (50,), 1000)
+    >>> bool(abs(result.mean).max() < 0.1), result.warnings
+    (True, ())
+
     Attributes
     ----------
     particles : (n, d) array
@@ -87,16 +97,6 @@ class Result:
         The particles after some of the iterations, if ``record=`` asked for them.
     units, descriptions : mapping of str to str
         Of parameters and derived quantities, as far as they were given.
-
-    Examples
-    --------
-    >>> import steinbox as sb
-    >>> result = sb.sample(lambda x: -0.5 * float(x @ x), sb.Gaussian([1.0, 1.0], std=2), names=["a", "b"],
-    ...                    num_particles=50, max_evals=1_000, seed=0)
-    >>> result.particles.shape, result["a"].shape, len(result.archive)
-    ((50, 2), (50,), 1000)
-    >>> bool(abs(result.mean).max() < 0.1), result.warnings
-    (True, ())
     """
 
     particles: Array

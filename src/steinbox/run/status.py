@@ -6,16 +6,7 @@ from enum import Enum
 
 
 class Status(Enum):
-    """Why a run ended; ``str(status)`` is the sentence.
-
-    Examples
-    --------
-    >>> import steinbox as sb
-    >>> print(sb.Status.BUDGET_SPENT)
-    The budget of evaluations was spent.
-    >>> sb.Status.INTERRUPTED.is_complete
-    False
-    """
+    """Why a run ended; ``str(status)`` is the sentence."""
 
     FINISHED = "The run came to its end: all that the method and its settings ask for was done."
     CONVERGED = "The method has converged: more evaluations would hardly change the particles."

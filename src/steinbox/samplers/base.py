@@ -170,13 +170,6 @@ class Sample:
     If they were chosen from a larger weighted pool, that comes with them. ``log_evidence`` is the logarithm of the
     density's integral, if the sampler estimates it; ``coverage`` what it knows of modes not seen; ``warnings`` are
     reasons not to trust the particles, each a sentence.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import steinbox as sb
-    >>> sb.Sample.equally_weighted(np.zeros((4, 2)), np.zeros(4)).weights
-    array([0.25, 0.25, 0.25, 0.25])
     """
 
     particles: Array
