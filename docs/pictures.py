@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import shutil
 import subprocess
+import sys
 import tempfile
+import threading
+import time
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -187,7 +192,46 @@ def report() -> None:
         Image.open(picture).quantize(128).save(IMAGES / "report.png", optimize=True)
 
 
+def live() -> None:
+    """The live view of a slow run, as Chromium shows it; not made if there is none."""
+    sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+    from browser import CHROMIUM, Browser
+
+    if CHROMIUM is None:
+        print("no Chromium: images/live.png stays as it is")
+        return
+
+    def log_prob(x: np.ndarray) -> float:
+        time.sleep(0.003)
+        return float(TARGET.log_prob(x[None])[0])
+
+    settings = {"names": ["depth", "slope"], "max_evals": 10_000, "seed": 0, "live": True, "progress": False}
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said):
+        run = threading.Thread(target=sb.sample, args=(log_prob, sb.Gaussian([0, 0], std=3)), kwargs=settings)
+        run.start()
+        while "http" not in said.getvalue():
+            time.sleep(0.01)
+    browser = Browser()
+    try:
+        browser.open(said.getvalue().split()[-1], width=960, height=1320)
+        browser.wait_for("typeof live !== 'undefined' && live.page > 3")
+        browser.screenshot(IMAGES / "live.png", whole=False)
+        browser.evaluate("[0, 1].forEach(() => element('live-stop').click())")
+        run.join()
+    finally:
+        browser.close()
+    Image.open(IMAGES / "live.png").quantize(128).save(IMAGES / "live.png", optimize=True)
+
+
+def unseen() -> None:
+    """What the search of a run that is too short knows of other modes."""
+    target = sb.GaussianMixture([sb.Gaussian([10 * np.cos(a), 10 * np.sin(a)], std=0.3) for a in np.arange(8)])
+    result = sb.sample(target.log_prob, sb.Gaussian([0, 0], std=6), vectorized=True, max_evals=1_500, seed=0)
+    sb.plotting.coverage(result).figure.savefig(IMAGES / "unseen.png", dpi=100)
+
+
 if __name__ == "__main__":
     IMAGES.mkdir(exist_ok=True)
-    for picture in (banana, trace, judged, repaired, portfolio, report):
+    for picture in (banana, trace, judged, repaired, portfolio, report, live, unseen):
         picture()

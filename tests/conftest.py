@@ -2,8 +2,12 @@
 
 import signal
 
+import hypothesis
 import numpy as np
 import pytest
+
+hypothesis.settings.register_profile("steinbox", derandomize=True, deadline=None)
+hypothesis.settings.load_profile("steinbox")
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs start with Ctrl-C ignored, and tests send it
 

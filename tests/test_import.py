@@ -33,6 +33,13 @@ def test_the_command_line_imports_no_more_than_it_needs():
     assert {"scipy.special", "scipy.stats", "matplotlib", "steinbox.paper", "steinbox.baselines"}.isdisjoint(loaded)
 
 
+def test_help_is_quick():
+    code = "import sys, steinbox.cli as c\ntry: c.app(['--help'])\nexcept SystemExit: print(*sys.modules)"
+    loaded = run(code)
+    assert "resume" in loaded
+    assert {"http.server", "jinja2", "rich.console", "scipy.special", "tomllib"}.isdisjoint(loaded)
+
+
 def test_what_is_loaded_later_is_there_at_once():
     found = run(f"import steinbox as sb; print(*(getattr(sb, name).__name__ for name in {LATER} if name in dir(sb)))")
     assert found == [f"steinbox.{name}" for name in LATER]

@@ -28,6 +28,7 @@ from steinbox.samplers.adaptive import AdaptiveImportanceSampling, Proposer
 from steinbox.samplers.annealing import Schedule
 from steinbox.samplers.base import Coverage, Method, Problem, Sample, Sampler, StalledError, WeightedSample
 from steinbox.samplers.stein import GFSVGD, SVGD, AnnealedGFSVGD, AnnealedSVGD
+from steinbox.surrogates import weight_fields
 
 __version__ = "0.1.0"
 
@@ -87,6 +88,7 @@ __all__ = [
     "surrogates",
     "targets",
     "thin",
+    "weight_fields",
 ]
 
 _LOADED_WHEN_USED = ("adapters", "baselines", "paper", "plotting", "targets")

@@ -8,7 +8,7 @@ from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,23 +16,32 @@ from steinbox.common.arrays import default_errstate
 from steinbox.common.checks import is_number, whole_number
 from steinbox.common.labels import check_texts
 from steinbox.common.noise import Noise
-from steinbox.evaluation import Archive, Calls, Evaluator, as_workers
+from steinbox.evaluation import Account, Archive, Calls, Evaluator, Workers, as_workers, count_failures
 from steinbox.model import Model, as_target
+from steinbox.run.arrivals import Arrivals
+from steinbox.run.asynchronous import run_asynchronously
 from steinbox.run.checkpoint import Checkpoint
 from steinbox.run.failures import Failures
 from steinbox.run.log import log_end, log_start
-from steinbox.run.loop import Callback, Outcome, RunState, run, start_record, trace_columns
+from steinbox.run.loop import Callback, Keep, Outcome, RunState, run, start_record, trace_columns
 from steinbox.run.problem import Task, free_values, to_user_units, understand
 from steinbox.run.progress import progress_bar, wants_progress
 from steinbox.run.questions import ask_about_names, ask_about_spread, ask_about_values
 from steinbox.run.result import Result
 from steinbox.run.resume import checkpoint_hook, open_journal, restore_run, stored_seed
 from steinbox.run.signals import signals_as_interrupts
+from steinbox.run.snapshot import Snapshot
 from steinbox.run.status import Status
 from steinbox.run.warnings import collect_warnings
 from steinbox.samplers.adaptive import AdaptiveImportanceSampling
+from steinbox.samplers.asynchronous import Asynchronous
 from steinbox.samplers.base import Method, Sampler, State, WeightedSample
 
+if TYPE_CHECKING:
+    from steinbox.run.live import LiveView, Moment
+
+_NUM_PRIOR_DRAWS = 500  # kept with the result of a Model, for plots beside the posterior
+_MIN_WORKERS = 16  # from which workers go on without waiting, if nobody says: fewer wait little, and a seed is enough
 _ODD_QUANTITY = (
     "The derived quantity {name!r} does not always have the shape it had at first: where it differs, it is NaN."
 )
@@ -57,6 +66,7 @@ def sample(
     bounds: Sequence[object] | Mapping[str, object] | None = None,
     executor: object = None,
     timeout: float | None = None,
+    asynchronous: bool | Arrivals | None = None,
     retries: int = 0,
     max_failure_rate: float = 0.2,
     noise: float | bool | Noise | None = None,
@@ -65,6 +75,7 @@ def sample(
     callback: Callback | None = None,
     record: int | None = None,
     progress: bool | None = None,
+    live: bool = False,
     seed: int | None = None,
 ) -> Result:
     """Draw particles from the distribution whose log-density is ``log_prob``, up to a constant.
@@ -119,6 +130,11 @@ def sample(
     timeout : float
         Seconds after which a call counts as failed, and a process of steinbox's own that runs it is stopped. Needs
         ``executor``.
+    asynchronous : bool or Arrivals
+        Whether workers go on without waiting for whole batches, nor for a fit: the default then draws from the
+        proposals it has, and every point is weighted by the one it was drawn from whenever it comes back. What comes
+        back first is a matter of chance, so that the seed alone does not fix the particles: the seed and the log
+        ``result.arrivals`` do, given here in place of True. If not given: from 16 workers on, if the method can.
     retries : int
         How often a call that raises is made again before it counts as failed.
     max_failure_rate : float
@@ -142,6 +158,9 @@ def sample(
         :func:`steinbox.plotting.flow` and :func:`steinbox.plotting.animate`; at least 2.
     progress : bool
         Whether to show a progress bar. If not given: when the output is a terminal or a notebook.
+    live : bool
+        Whether to serve the page of :meth:`steinbox.Result.report` to this machine while the run goes on, with a button
+        that stops it. Its address is printed. Needs ``pip install "steinbox[report]"``.
     seed : int
         Fixes all randomness. If not given, one is drawn and kept in the result, so that any run can be repeated.
 
@@ -209,6 +228,8 @@ def sample(
             max_seconds=max_seconds,
             transform=task.transform,
         )
+        if _is_asynchronous(asynchronous, sampler, workers, stored):
+            task = replace(task, config={**task.config, "asynchronous": True})
         if stored is not None:
             is_noisy = bool(noise) and not calls.takes_rng
             run_state = restore_run(stored, task, sampler, evaluator, rng, is_noisy=is_noisy)
@@ -217,18 +238,22 @@ def sample(
         num_evals_before = evaluator.num_evals
         callbacks = () if callback is None else (callback,)
         log_start(task, seed, num_evals_before)
+        view = None
+        if live:
+            view = _open_view(evaluator, partial(_unfinished_result, sampler, task, seed, texts))
+            stack.push(view.close_on_error)
         if wants_progress(progress):
             callbacks = (stack.enter_context(progress_bar()), *callbacks)
-        outcome = run(
-            sampler,
-            evaluator,
-            run_state,
-            rng,
-            task.problem.dimension,
-            callbacks=callbacks,
-            keep=None if journal is None else checkpoint_hook(journal, task, seed, evaluator, run_state, rng),
-            show=partial(to_user_units, transform=task.transform),
+        keep = _keep_both(
+            None if journal is None else checkpoint_hook(journal, task, seed, evaluator, run_state, rng),
+            None if view is None else view.keep,
         )
+        show = partial(to_user_units, transform=task.transform)
+        if "asynchronous" in task.config:
+            log = asynchronous if isinstance(asynchronous, Arrivals) else None
+            outcome = run_asynchronously(sampler, evaluator, run_state, rng, seed, callbacks, keep, show, log)
+        else:
+            outcome = run(sampler, evaluator, run_state, rng, task.problem.dimension, callbacks, keep, show)
         if outcome.status is Status.FINISHED and _is_cut_short(method, task, evaluator):
             outcome = replace(outcome, status=Status.BUDGET_SPENT)
         if journal is not None:
@@ -246,8 +271,28 @@ def sample(
         *(journal.warnings if journal else ()),
     )
     log_end(task, outcome, evaluator, warnings)
-    result = _result(outcome, evaluator, task, seed, warnings)
-    return replace(result, units=texts["units"], descriptions=texts["descriptions"])
+    result = _result(outcome, evaluator.account, evaluator.archive, task, seed, warnings, texts)
+    prior_draws = None if target.prior is None else target.prior.sample(_NUM_PRIOR_DRAWS, seed)
+    result = replace(result, prior_draws=prior_draws)
+    if view is not None:
+        view.end(result)
+    return result
+
+
+def _is_asynchronous(
+    asked: bool | Arrivals | None, sampler: Sampler[Any], workers: Workers | None, stored: Snapshot | None
+) -> bool:
+    """Whether to run without batches: as asked, as the checkpoint was, or if there are many workers."""
+    can = isinstance(sampler, Asynchronous)
+    if asked is None and stored is not None:
+        return bool(stored.problem.get("asynchronous", False))
+    if asked is None:
+        return can and workers is not None and workers.num_workers >= _MIN_WORKERS
+    if not isinstance(asked, bool | Arrivals):
+        raise TypeError(f"expected asynchronous to be True, False, or a log (result.arrivals), got {asked!r}")
+    if asked is not False and not can:
+        raise ValueError(f"{type(sampler).__name__} needs whole batches, one after the other; leave out asynchronous=")
+    return asked is not False
 
 
 def _start(sampler: Sampler[State], task: Task, rng: np.random.Generator) -> State:
@@ -273,7 +318,44 @@ def _find_change(evaluator: Evaluator) -> str:
         return ""
 
 
-def _result(outcome: Outcome, evaluator: Evaluator, task: Task, seed: int, warnings: tuple[str, ...]) -> Result:
+def _open_view(evaluator: Evaluator, make_result: Callable[[Moment], Result]) -> LiveView:
+    from steinbox.run.live import LiveView, announce  # a server is slow to import
+
+    view = LiveView(evaluator, make_result)
+    announce(view.url)
+    return view
+
+
+def _keep_both(*hooks: Keep | None) -> Keep | None:
+    """What gives every iteration to all of these."""
+    given = [hook for hook in hooks if hook is not None]
+
+    def keep(run_state: RunState[Any]) -> None:
+        for hook in given:
+            hook(run_state)
+
+    return keep if given else None
+
+
+def _unfinished_result(
+    sampler: Sampler[Any], task: Task, seed: int, texts: Mapping[str, dict[str, str]], moment: Moment
+) -> Result:
+    """What the run would return if it ended at this moment."""
+    run_state = moment.run_state
+    sample = to_user_units(sampler.sample(run_state.state), task.transform)
+    outcome = Outcome(sample, tuple(run_state.trace), Status.RUNNING, record=run_state.record)
+    return _result(outcome, moment.account, moment.archive, task, seed, (), texts)
+
+
+def _result(
+    outcome: Outcome,
+    account: Account,
+    archive: Archive,
+    task: Task,
+    seed: int,
+    warnings: tuple[str, ...],
+    texts: Mapping[str, dict[str, str]],
+) -> Result:
     from importlib.metadata import version  # slow to import
 
     sample = outcome.sample
@@ -284,12 +366,12 @@ def _result(outcome: Outcome, evaluator: Evaluator, task: Task, seed: int, warni
         log_prob=sample.log_prob,
         names=task.names,
         bounds=task.bounds,
-        num_evals=evaluator.num_evals,
-        num_failures=evaluator.num_failures,
-        failures=Failures(evaluator.failures),
+        num_evals=account.num_evals,
+        num_failures=count_failures(account.failures),
+        failures=Failures(account.failures),
         status=outcome.status,
         warnings=warnings,
-        archive=evaluator.archive,
+        archive=archive,
         pool=pool.points,
         pool_weights=pool.weights,
         pool_log_prob=pool.log_prob,
@@ -305,6 +387,9 @@ def _result(outcome: Outcome, evaluator: Evaluator, task: Task, seed: int, warni
         version=version("steinbox"),
         constants=task.constants,
         record=outcome.record,
+        units=texts["units"],
+        descriptions=texts["descriptions"],
+        arrivals=outcome.arrivals,
     )
 
 

@@ -115,7 +115,7 @@ def test_vectorized_and_initial_from_the_command_line(run, model, tmp_path):
         (["{model}:log_prob", "--initial", "0,0"], "expected --initial 'mean=0,0 std=3'"),
         (["{model}:log_prob", "--initial", "nothing.npy"], "expected --initial"),
         (["{model}:log_prob", "--max-evals", "3"], "too small to choose particles from"),
-        (["{model}:batch"], "the first 10 evaluations all failed"),
+        (["{model}:batch"], "the first 50 evaluations all failed"),
         (["{model}:batch"], "(line 19 of {model})"),
     ],
 )
@@ -256,11 +256,17 @@ def test_saved_runs_are_summarized_drawn_and_compared(run, model, tmp_path):
     content = json.loads(run("summary", paths[0], "--json").output)
     saved = sb.Result.load(paths[0])
     assert content["parameters"]["right"]["mean"] == saved.mean[1]
+    assert content["parameters"]["right"]["quantiles"]["0.5"] == saved.quantile(0.5).value[1]
     assert content["status"] == saved.status.name
-    for kind in ("corner", "marginals", "run"):
+    for kind in ("corner", "marginals", "run", "coverage"):
         assert run("plot", paths[0], "--kind", kind, "--out", tmp_path / f"{kind}.png").exit_code == 0
         assert (tmp_path / f"{kind}.png").stat().st_size > 5_000
     assert run("compare", *paths).exit_code == 0
+    comparison = json.loads(run("compare", *paths, "--json").output)
+    assert comparison["agrees"] == sb.compare([sb.Result.load(path) for path in paths]).agrees
+    assert len(comparison["mean"]) == 2
+    judged = json.loads(run("diagnose", paths[0], "--json").output)
+    assert judged["p_value"] == saved.diagnostics().goodness_of_fit.p_value
     alone = run("compare", paths[0])
     assert alone.exit_code == 1
     assert "expected two or more files" in alone.output

@@ -65,6 +65,8 @@ NAMES = {
     "random-walk-with-independent-draws",
     "rotated-map-family",
     "rotated-triangular-map",
+    "run-arrivals",
+    "run-open-batch",
     "run-record",
     "shell-family",
     "skewed-map",

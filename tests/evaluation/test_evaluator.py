@@ -1,12 +1,15 @@
 """The evaluator: it counts and checks evaluations, and a fault fails only its own point."""
 
+import re
+import time
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from steinbox.evaluation import Calls, Evaluator, TargetError
+from steinbox.evaluation import Calls, Evaluator, StoppedError, TargetError
 
 POINTS = np.arange(8.0).reshape(4, 2)
 
@@ -209,7 +212,7 @@ def test_a_start_at_which_all_fail_carries_the_user_s_traceback():
 
 
 @pytest.mark.parametrize("vectorized", [False, True])
-def test_a_bug_stops_after_ten_calls_not_after_the_batch(vectorized):
+def test_a_bug_stops_after_fifty_calls_not_after_the_batch(vectorized):
     num_calls = 0
 
     def log_prob(x):
@@ -217,9 +220,27 @@ def test_a_bug_stops_after_ten_calls_not_after_the_batch(vectorized):
         num_calls += 1
         raise NameError("a bug")
 
-    with pytest.raises(TargetError, match="the first 10 evaluations all failed"):
-        evaluator(log_prob, vectorized=vectorized)(np.zeros((50, 2)))
-    assert num_calls == 10 + vectorized
+    with pytest.raises(TargetError, match="the first 50 evaluations all failed"):
+        evaluator(log_prob, vectorized=vectorized)(np.zeros((80, 2)))
+    assert num_calls == 50 + vectorized
+
+
+def test_a_batch_that_is_stopped_keeps_what_was_done():
+    """Counted while it goes on, which another thread may look at, and given up after the call that runs."""
+    made = []
+
+    def log_prob(x):
+        made.append(calls.num_made)
+        if x[0] == 2:
+            calls.stop()
+        time.sleep(0.06)  # longer than half a block: one call each
+        return -x.sum()
+
+    calls = evaluator(log_prob)
+    with pytest.raises(StoppedError):
+        calls(POINTS)
+    assert made == [0, 1]
+    assert calls.num_evals == calls.num_made == len(calls.archive) == 2
 
 
 def test_a_user_s_interrupt_passes_through():
@@ -232,13 +253,15 @@ def test_a_user_s_interrupt_passes_through():
 
 @pytest.mark.parametrize("bad", [True, np.bool_(False), np.ma.masked, np.ma.array([3], mask=[True])], ids=range(4))
 def test_truth_values_and_masked_numbers_are_no_log_density(bad):
-    evaluation = evaluator(at_the_third(bad))(POINTS)
-    np.testing.assert_array_equal(evaluation.failed, [False, False, True, False])
+    calls = evaluator(at_the_third(bad))
+    np.testing.assert_array_equal(calls(POINTS).failed, [False, False, True, False])
+    assert re.search("returned a masked number|expected one real number", calls.failures["no number"].message)
 
 
 def test_truth_values_and_masked_numbers_are_no_log_density_all_at_once():
-    evaluation = evaluator(lambda x: np.ma.array(x[:, 0], mask=x[:, 0] == 4), vectorized=True)(POINTS)
-    np.testing.assert_array_equal(evaluation.failed, [False, False, True, False])
+    calls = evaluator(lambda x: np.ma.array(x[:, 0], mask=x[:, 0] == 4), vectorized=True)
+    np.testing.assert_array_equal(calls(POINTS).failed, [False, False, True, False])
+    assert "returned a masked number" in calls.failures["no number"].message
     with pytest.raises(TargetError, match="log_prob returned .*, expected one real number"):
         evaluator(lambda x: x[:, 0] > 3, vectorized=True)(POINTS)
 

@@ -635,3 +635,38 @@ def test_mpi_with_two_ranks(tmp_path):
     subprocess.run(command, cwd=tmp_path, check=True, timeout=120, capture_output=True)
     particles = np.load(tmp_path / "particles.npz")
     np.testing.assert_array_equal(particles["parallel"], particles["serial"])
+
+
+@pytest.mark.filterwarnings("ignore")  # Dask's own, when a worker is killed
+def test_dask_workers_that_die_and_workers_that_join_are_used_without_waiting():
+    distributed = pytest.importorskip("distributed")
+
+    def slow(x):
+        time.sleep(0.01)
+        return normal(x)
+
+    num_busy = []
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=2, processes=True, dashboard_address=None, silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+
+        def change(iteration):
+            num_busy.append(sum(client.nthreads().values()))
+            if iteration.index == 1:
+                cluster.scale(2)
+            if iteration.num_evals > 400 and not killed:
+                killed.append(True)
+                os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+
+        killed: list[bool] = []
+        settings = {"max_evals": 600, "method": sb.AdaptiveImportanceSampling(stop_early=False)}
+        result = run(slow, executor=client, callback=change, asynchronous=True, **settings)
+    assert result.status is sb.Status.BUDGET_SPENT
+    assert result.num_evals == 600
+    assert result.num_failures == 0
+    assert max(num_busy) == 4
+    again = run(normal, asynchronous=result.arrivals, **settings)
+    np.testing.assert_array_equal(again.particles, result.particles)

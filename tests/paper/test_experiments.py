@@ -17,7 +17,6 @@ from steinbox.cli.main import app
 from steinbox.paper.claims import below, claim_table, markdown, not_above
 from steinbox.paper.figures import EXPERIMENTS, Claim, Finding, Row, Table, Task, run
 from steinbox.paper.ground_truth import GroundTruthChains, MixedProposal
-from steinbox.paper.hybrid import Hybrid
 from steinbox.paper.measures import ReferenceDraws, SphericalMixture
 from steinbox.paper.reproduce import configure, reproduce
 from steinbox.paper.trajectory import iterations_to_measure, trajectory
@@ -337,7 +336,7 @@ def test_the_hybrid_lies_between_svgd_and_the_flat_surrogate(share, same):
             vectorized=True,
             seed=0,
         ).particles
-        for method in (Hybrid(share=share), same, Hybrid(share=0.5))
+        for method in (sb.SVGD(flat_share=share), same, sb.SVGD(flat_share=0.5))
     ]
     np.testing.assert_allclose(moved[0], moved[1], rtol=1e-9)
     assert np.abs(moved[2] - moved[1]).max() > 1e-3

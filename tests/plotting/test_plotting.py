@@ -161,6 +161,30 @@ def test_every_kind_of_run_has_a_picture(method):
     assert len(sb.plotting.corner(other).axes) == 3
 
 
+# -- coverage ----------------------------------------------------------------------------------------------------------
+
+
+def test_coverage_is_drawn_as_shares(result):
+    known = sb.Coverage(num_climbs=40, num_finds=5, num_since_last=12, num_places=2_000, num_open=900)
+    axes = Figure().subplots()
+    assert sb.plotting.coverage(dataclasses.replace(result, coverage=known), ax=axes) is axes
+    bars = [(bar.get_y() + bar.get_height() / 2, bar.get_x(), bar.get_width()) for bar in axes.patches]
+    np.testing.assert_allclose(bars, [(0, 0, 0.55), (0, 0.55, 0.45), (1, 0, 0.875), (1, 0.875, 0.125)])
+    _limit, line, dot = axes.lines
+    assert list(line.get_xdata()) == [known.unseen, known.upper]
+    assert list(dot.get_xdata()) == [known.unseen]
+    words = [text.get_text() for text in axes.texts]
+    assert words[:4] == ["1,100 explained", "900 open", "35 found none", "5 found a mode"]
+    assert words[4] == f"{100 * known.unseen:.3g}%, at most {100 * known.upper:.3g}%"
+
+
+def test_coverage_of_a_run_without_climbs(result, moved):
+    nothing = sb.plotting.coverage(dataclasses.replace(result, coverage=sb.Coverage(0, 0, 0)))
+    assert [text.get_text() for text in nothing.texts] == ["none", "none", "50%, at most 100%"]
+    with pytest.raises(ValueError, match="AnnealedGFSVGD does not"):
+        sb.plotting.coverage(moved)
+
+
 # -- the way -----------------------------------------------------------------------------------------------------------
 
 

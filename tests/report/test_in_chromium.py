@@ -109,7 +109,7 @@ def test_a_particle_is_picked_by_the_mouse(browser, page):
     browser.open(page)
     browser.evaluate("corner.canvas.scrollIntoView({ behavior: 'instant' })")
     where = browser.evaluate(
-        "(() => { const { xk, yk, left, top, width, height } = corner.panels[1], i = byLogDensity[0];"
+        "(() => { const { xk, yk, left, top, width, height } = corner.panels[1], i = corner.byLogDensity[0];"
         "const [x, y] = [corner.cloud.particles[xk][i], corner.cloud.particles[yk][i]];"
         "const box = corner.canvas.getBoundingClientRect();"
         "return [box.left + scale(...limits(xk), left, left + width)(x),"

@@ -418,7 +418,7 @@ def killed_and_resumed(script, folder, seconds):
         process.communicate()
         if process.returncode == 0:
             return sb.Result.load(folder / "result.npz")
-        seconds *= 1.3
+        seconds *= 1.6
     raise AssertionError("it never came to its end")
 
 

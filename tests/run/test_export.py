@@ -143,3 +143,15 @@ def test_arviz_has_the_derived_quantities_and_the_likelihood_of_every_observatio
     likelihood = data["log_likelihood"]["log_likelihood"]
     assert likelihood.dims == ("chain", "draw", "log_likelihood_dim_0")
     np.testing.assert_allclose(likelihood.values[0].sum(axis=1), data["sample_stats"]["lp"].values[0])
+
+
+def test_the_prior_of_a_model_is_a_group(tmp_path):
+    pytest.importorskip("arviz", reason="the [arviz] extra is not installed")
+    model = sb.Model(lambda p: -((p["b/c"] - p["a"]) ** 2), prior={"b/c": stats.norm(5, 1), "a": stats.expon()})
+    result = sb.sample(model, max_evals=400, num_particles=20, units={"a": "m"}, seed=0)
+    for each in (result, sb.Result.load(result.save(tmp_path / "run.npz"))):
+        prior = each.to_arviz()["prior"]
+        np.testing.assert_array_equal(prior["b_c"].values[0], each.prior_draws[:, 0])
+        assert prior["a"].attrs["units"] == "m"
+    assert result.prior_draws[:, 0].mean() == pytest.approx(5, abs=4 / np.sqrt(len(result.prior_draws)))
+    assert sb.sample(lambda x: -x @ x, sb.Gaussian([0.0], std=1.0), max_evals=100, seed=0).prior_draws is None

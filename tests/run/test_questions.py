@@ -42,6 +42,12 @@ def test_an_improper_density_is_asked_about(function):
     assert "x1 is more than" in words(result) or "x0 is more than" in words(result)
 
 
+def test_minus_the_log_density_is_asked_about_as_such():
+    said = words(run(lambda x: -normal(x)))
+    assert "Does log_prob return minus the log-density?" in said
+    assert "density itself" not in said
+
+
 STEIN_AND_MORE = {
     "SVGD": sb.SVGD(),
     "GF-SVGD": sb.GFSVGD(),

@@ -3,7 +3,6 @@
 import json
 import re
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +10,7 @@ from implementations import SAMPLERS
 
 import steinbox as sb
 from steinbox.report import Level
+from steinbox.run.record import Record
 from steinbox.run.report import collect
 from steinbox.run.verdict import judge
 
@@ -171,16 +171,8 @@ def test_without_a_record_the_slider_goes_through_the_evaluations(result):
 
 def test_a_record_has_its_moments_behind_the_slider(result):
     moments = np.arange(5 * 30 * 2, dtype=float).reshape(5, 30, 2)
-    record = SimpleNamespace(
-        num_evals=np.arange(5) * 100,
-        particles=moments,
-        weights=np.ones((5, 30)),
-        log_prob=moments[..., 0],
-        is_flow=True,
-    )
-    recorded = replace(result)
-    object.__setattr__(recorded, "record", record)
-    way = collect(recorded).way
+    record = Record(5, True, np.arange(5) * 100, moments, np.ones((5, 30)), moments[..., 0])
+    way = collect(replace(result, record=record)).way
     assert way.is_flow
     assert way.num_evals.tolist() == [0, 100, 200, 300, 400]
     np.testing.assert_array_equal(way.points[way.begin[3] : way.end[3]], moments[3])
@@ -192,12 +184,8 @@ def test_a_record_has_its_moments_behind_the_slider(result):
 def test_a_large_pool_makes_a_small_page(result, tmp_path, rng):
     dimension, size = 30, 20_000
     pool, weights = rng.standard_normal((size, dimension)), rng.exponential(size=size)
-    record = SimpleNamespace(
-        num_evals=np.arange(300),
-        particles=rng.standard_normal((300, 200, dimension)),
-        weights=np.ones((300, 200)),
-        log_prob=np.zeros((300, 200)),
-    )
+    moments = rng.standard_normal((300, 200, dimension))
+    record = Record(300, False, np.arange(300), moments, np.ones((300, 200)), np.zeros((300, 200)))
     large = replace(
         result,
         names=tuple(f"parameter {k}" for k in range(dimension)),
@@ -208,8 +196,8 @@ def test_a_large_pool_makes_a_small_page(result, tmp_path, rng):
         weights=np.full(1500, 1 / 1500),
         log_prob=-(pool[:1500] ** 2).sum(axis=1),
         archive=sb.Archive(pool, -(pool**2).sum(axis=1), np.zeros(size)),
+        record=record,
     )
-    object.__setattr__(large, "record", record)
     assert large.report(tmp_path / "run.html").stat().st_size < 5_000_000
 
 

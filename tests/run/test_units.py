@@ -36,11 +36,12 @@ def test_the_table_has_them(result):
     header, *rows = str(result.summary()).splitlines()
     assert header.split()[0] == "parameter"
     assert [row.split("  ")[0] for row in rows[:3]] == ["mass [kg]", "price [$]", "age"]
-    assert rows[3] == "mass: of the star & its <planets>"
+    assert [row.split()[0] for row in rows[3:5]] == ["log_likelihood", "ratio"]
+    assert rows[5] == "Derived quantities: log_likelihood, ratio."
+    assert rows[6] == "mass: of the star & its <planets>"
     html = result.summary()._repr_html_()
     assert "<td>mass [kg]</td>" in html
     assert "<p>mass: of the star &amp; its &lt;planets&gt;</p>" in html
-    assert not any("ratio" in row for row in rows), "the table is of the parameters"
     assert result.labels == ("mass [kg]", "price [$]", "age")
 
 

@@ -128,7 +128,11 @@ def r_hat(history):
 
 @pytest.mark.parametrize(
     ("target", "num_iterations", "limit"),
-    [("gaussian", 1000, 1.05), ("rbm", 1000, 1.05), pytest.param("banana", 2000, 1.2, marks=pytest.mark.slow)],
+    [
+        ("gaussian", 1000, 1.05),
+        pytest.param("rbm", 1000, 1.05, marks=pytest.mark.slow),
+        pytest.param("banana", 2000, 1.2, marks=pytest.mark.slow),
+    ],
 )
 @pytest.mark.parametrize("name", CHAINS)
 def test_parallel_chains_agree(name, target, num_iterations, limit):

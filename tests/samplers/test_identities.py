@@ -120,6 +120,23 @@ def test_annealed_svgd_follows_the_score_of_the_path(x):
     np.testing.assert_allclose(one_move(sampler, x, TARGET.log_prob(x), TARGET.score(x)), expected, atol=1e-12)
 
 
+@pytest.mark.parametrize("exponent", [0.0, 1 / 3, 1.0])
+def test_a_surrogate_with_the_gradient_is_a_power_of_the_target(exponent, x):
+    """ρ = p^β: its score is β times the target's, its weights are ρ/p."""
+    weights = normalize((exponent - 1) * TARGET.log_prob(x))
+    expected = oracles.stein_direction(x, exponent * TARGET.score(x), weights, oracles.rbf, 1.3)
+    move = one_move(sb.SVGD(exponent=exponent, **SETTINGS), x, TARGET.log_prob(x), TARGET.score(x))
+    np.testing.assert_allclose(move, expected, atol=1e-12)
+
+
+def test_a_blend_is_a_sum_of_two_directions(x):
+    log_prob, score = TARGET.log_prob(x), TARGET.score(x)
+    flat = one_move(sb.GFSVGD(surrogate=sb.surrogates.Flat(), **SETTINGS), x, log_prob)
+    for method, one in ((sb.SVGD, {}), (sb.GFSVGD, {"surrogate": SURROGATE})):
+        alone, blend = (one_move(method(flat_share=each, **one, **SETTINGS), x, log_prob, score) for each in (0, 0.3))
+        np.testing.assert_allclose(blend, 0.7 * alone + 0.3 * flat, atol=1e-13)
+
+
 def test_algorithm_3_with_the_kernel_curve_as_a_double_loop(x):
     """Every line of Algorithm 3, from the values of p alone."""
     sampler = sb.AnnealedGFSVGD(
@@ -145,6 +162,11 @@ METHODS = {
     "gaussian": lambda **settings: sb.GFSVGD(surrogate=SURROGATE, **settings),
     "curve": lambda **settings: sb.AnnealedGFSVGD(surrogate=sb.surrogates.KernelCurve(), **settings),
     "interpolant": lambda **settings: sb.AnnealedGFSVGD(**settings),
+    "tempered": lambda **settings: sb.SVGD(exponent=0.4, **settings),
+    "blend": lambda **settings: sb.SVGD(flat_share=0.3, **settings),
+    "calibrated": lambda **settings: sb.GFSVGD(surrogate=SURROGATE, flat_share=None, **settings),
+    "matrix": lambda **settings: sb.GFSVGD(surrogate=SURROGATE, weight=[[2.0, 0.3], [0.3, 1.0]], **settings),
+    "weighted steps": lambda **settings: sb.GFSVGD(surrogate=SURROGATE, weighted_steps=True, **settings),
 }
 
 
@@ -196,7 +218,7 @@ def test_one_bad_particle_pushes_nobody_and_is_still_pushed(name, x):
     log_prob[4], score[4] = -np.inf, np.nan
     move = one_move(sampler, x, log_prob, score)
     assert np.isfinite(move).all()
-    assert np.abs(move[4]).max() > 1e-6
+    assert (np.abs(move[4]).max() > 1e-6) == (name != "weighted steps")  # whose own weight is zero
     if name in ("svgd", "gaussian"):
         others = np.delete(np.arange(len(x)), 4)
         without = one_move(sampler, x[others], log_prob[others], score[others])

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich.table import Table
 
 import steinbox as sb
-from steinbox.cli.console import out_console
+from steinbox.cli import options
+from steinbox.cli.console import show_json, show_table
 from steinbox.cli.methods import Method
+from steinbox.run.progress import counting_bar
 
 _TARGETS: dict[str, Callable[[], Any]] = {
     "Gaussian, 2-D": lambda: sb.Gaussian([1.0, -1.0], std=[1.0, 0.5]),
@@ -33,24 +33,33 @@ def bench(
     max_evals: Annotated[int, typer.Option(help="Budget of evaluations of a run.")] = 5000,
     particles: Annotated[int, typer.Option(help="Number of particles.")] = 200,
     seeds: Annotated[int, typer.Option(help="Runs of every target.")] = 1,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False,
+    progress: options.Progress = None,
+    as_json: options.AsJson = False,
 ) -> None:
-    """Sample targets with exact draws, and say how far the particles are from them.
+    """Measure the accuracy of a method.
 
-    The distance is the maximum mean discrepancy (MMD) to 5,000 exact draws; beside it is that of as many exact draws
-    as there are particles. Seconds are the processor's, of the whole run; these densities cost next to nothing.
+    Targets with exact draws are sampled. The distance of the particles is the maximum mean discrepancy (MMD) to 5,000
+    exact draws; beside it is that of as many exact draws as there are particles. Seconds are the processor's, of the
+    whole run; these densities cost next to nothing.
     """
-    rows = list(_measure(method, max_evals, particles, seeds))
+    rows = []
+    with counting_bar("runs", len(_TARGETS) * seeds, progress) as advance:
+        for row in _measure(method, max_evals, particles, seeds):
+            rows.append(row)
+            advance(1)
     if as_json:
-        typer.echo(json.dumps(rows, indent=2))
+        show_json(rows)
         return
-    table = Table(title=f"{method.value}, {max_evals:,} evaluations, {particles} particles")
-    for k, column in enumerate(("target", "MMD", "exact draws", "evaluations", "seconds", "warned")):
-        table.add_column(column, justify="left" if k == 0 else "right")
-    for row in rows:
-        numbers = f"{row['mmd']:.3f}", f"{row['exact']:.3f}", f"{row['num_evals']:,}", f"{row['seconds']:.1f}"
-        table.add_row(row["target"], *numbers, "yes" if row["is_warned"] else "")
-    out_console.print(table)
+    show_table(
+        f"{method.value}, {max_evals:,} evaluations, {particles} particles",
+        ("target", "MMD", "exact draws", "evaluations", "seconds", "warned"),
+        map(_cells, rows),
+    )
+
+
+def _cells(row: dict[str, Any]) -> tuple[str, ...]:
+    numbers = f"{row['mmd']:.3f}", f"{row['exact']:.3f}", f"{row['num_evals']:,}", f"{row['seconds']:.1f}"
+    return row["target"], *numbers, "yes" if row["is_warned"] else ""
 
 
 def _measure(method: Method, max_evals: int, num_particles: int, num_seeds: int) -> Iterator[dict[str, Any]]:

@@ -1,40 +1,84 @@
-"""What the commands print: results, files written, errors."""
+"""What the commands print: text, tables, JSON, errors. No control character of a name or a message gets through."""
 
 from __future__ import annotations
 
+import json
+import math
 import traceback
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 import steinbox as sb
+from steinbox.common.text import plain
 
-out_console, error_console = Console(), Console(stderr=True)
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+@cache
+def _console(*, is_error: bool = False) -> Console:
+    from rich.console import Console  # here, since `--help` needs none
+
+    return Console(stderr=is_error)
+
+
+def say(text: object, *, style: str | None = None, is_error: bool = False, wrap: bool = True) -> None:
+    """Print text as it is: no markup, no color of numbers, no control characters."""
+    console = _console(is_error=is_error)
+    console.print(plain(text), style=style, markup=False, highlight=False, soft_wrap=not wrap)
+
+
+def show_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table whose first column is text, and the others are numbers."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(title=escape(plain(title)))
+    for k, column in enumerate(columns):
+        table.add_column(escape(plain(column)), justify="left" if k == 0 else "right")
+    for row in rows:
+        table.add_row(*(escape(plain(cell)) for cell in row))
+    _console().print(table)
 
 
 def show_result(result: sb.Result) -> None:
     """Print a result: its summary, status, warnings and failures."""
     summary = result.summary()
-    table = Table(title=escape(f"{len(result.particles)} particles, {result.num_evals:,} evaluations"))
-    for k, column in enumerate(summary.columns):
-        table.add_column(column, justify="left" if k == 0 else "right")
-    for row in summary.rows:
-        table.add_row(*map(escape, row))
-    out_console.print(table)
+    title = f"{len(result.particles)} particles, {result.num_evals:,} evaluations"
+    show_table(title, summary.columns, summary.rows)
     for sentence in summary.sentences:
-        style = "yellow" if sentence.startswith("Warning: ") else None
-        out_console.print(escape(sentence), style=style, highlight=False)
+        say(sentence, style="yellow" if sentence.startswith("Warning: ") else None)
     for kind, failure in result.failures.items():
-        out_console.print(escape(f"{failure.count:,} evaluations failed ({kind}); the first {failure}"), style="yellow")
+        say(f"{failure.count:,} evaluations failed ({kind}); the first {failure}", style="yellow")
+
+
+def show_json(content: object) -> None:
+    """Print JSON for programs: ASCII, and null where there is no number."""
+    typer.echo(json.dumps(_without_nan(content), indent=2, allow_nan=False))
+
+
+def _without_nan(tree: Any) -> Any:
+    """The same with None for NaN and infinities, which JSON does not have.
+
+    Examples
+    --------
+    >>> _without_nan({"a": [1.0, float("nan")], "b": {"c": float("inf")}})
+    {'a': [1.0, None], 'b': {'c': None}}
+    """
+    if isinstance(tree, Mapping):
+        return {str(key): _without_nan(value) for key, value in tree.items()}
+    if isinstance(tree, (list, tuple)):
+        return [_without_nan(value) for value in tree]
+    return None if isinstance(tree, float) and not math.isfinite(tree) else tree
 
 
 def report_written(path: Path) -> None:
     """Print which file was written."""
-    out_console.print(f"wrote {path}", markup=False, highlight=False, soft_wrap=True)
+    say(f"wrote {path}", wrap=False)
 
 
 def show_user_traceback(error: BaseException) -> None:
@@ -43,10 +87,10 @@ def show_user_traceback(error: BaseException) -> None:
     frames = traceback.extract_tb(error.__traceback__)
     theirs = [frame for frame in frames if not frame.filename.startswith((ours, "<frozen importlib"))]
     text = "".join(traceback.format_list(theirs)) + "".join(traceback.format_exception_only(error))
-    error_console.print(text.rstrip(), markup=False, highlight=False, soft_wrap=True)
+    say(text.rstrip(), is_error=True, wrap=False)
 
 
 def fail(message: str) -> NoReturn:
     """Print an error and exit with code 1."""
-    error_console.print(f"Error: {message}", style="red", markup=False, highlight=False, soft_wrap=True)
+    say(f"Error: {message}", style="red", is_error=True, wrap=False)
     raise typer.Exit(1)

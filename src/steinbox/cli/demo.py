@@ -9,29 +9,40 @@ import numpy as np
 import typer
 
 import steinbox as sb
-from steinbox.cli.console import out_console, report_written, show_result
+from steinbox.cli import options
+from steinbox.cli.console import report_written, say, show_result
 from steinbox.cli.files import require_writable
 
 
 def demo(
     out: Annotated[Path, typer.Option(help="The folder to write to.")] = Path("demo-output"),
     seed: Annotated[int, typer.Option(help="Fixes all randomness.")] = 0,
-    progress: Annotated[bool, typer.Option("--progress/--no-progress", help="Show the bar.")] = True,
+    live: options.Live = False,
+    progress: options.Progress = None,
     open_page: Annotated[bool, typer.Option("--open", help="Show the report in the browser.")] = False,
 ) -> None:
-    """Sample a banana-shaped density from its values alone, draw the particles over it, and write a report."""
+    """Sample a banana-shaped density.
+
+    From its values alone; then draw the particles over it, and write a report.
+    """
     require_writable(out / "result.npz")
     target = sb.targets.Banana()
-    out_console.print("Target: a banana in two dimensions. steinbox sees only the values of its log-density.")
+    say("Target: a banana in two dimensions. steinbox sees only the values of its log-density.")
     result = sb.sample(
-        target.log_prob, sb.Gaussian([0, 0], std=3), vectorized=True, names=["x", "y"], seed=seed, progress=progress
+        target.log_prob,
+        sb.Gaussian([0, 0], std=3),
+        vectorized=True,
+        names=["x", "y"],
+        seed=seed,
+        progress=progress,
+        live=live,
     )
     show_result(result)
     exact = np.sqrt(np.diag(target.cov))
-    out_console.print(f"The exact means are 0 and 0, the exact standard deviations {exact[0]:.3f} and {exact[1]:.3f}.")
+    say(f"The exact means are 0 and 0, the exact standard deviations {exact[0]:.3f} and {exact[1]:.3f}.")
     reference = target.sample(5000, np.random.default_rng(1))
     draws = target.sample(len(result.particles), np.random.default_rng(2))
-    out_console.print(
+    say(
         f"Distance to 5,000 exact draws (MMD): {sb.mmd(result.particles, reference):.3f}; "
         f"of {len(draws)} exact draws: {sb.mmd(draws, reference):.3f}."
     )
@@ -46,7 +57,7 @@ def _draw_particles(result: sb.Result, target: sb.targets.Banana, path: Path) ->
 
         corner(result, log_prob=target.log_prob).savefig(path, dpi=150)
     except ImportError:
-        out_console.print('No picture: matplotlib is not installed (pip install "steinbox[plot]").', markup=False)
+        say('No picture: matplotlib is not installed (pip install "steinbox[plot]").')
         return
     report_written(path)
 
@@ -55,9 +66,9 @@ def _write_report(result: sb.Result, path: Path, *, open_page: bool) -> None:
     try:
         report_written(result.report(path))
     except ImportError as error:
-        out_console.print(f"No report: {error}", markup=False)
+        say(f"No report: {error}")
         return
     if open_page:
         typer.launch(path.resolve().as_uri())
         return
-    out_console.print(f"Open {path} in a browser: it says whether to trust the run, and shows it.", markup=False)
+    say(f"Open {path} in a browser: it says whether to trust the run, and shows it.")

@@ -1,21 +1,18 @@
-"""``steinbox summary``, ``plot`` and ``compare``: look at saved runs."""
+"""``steinbox summary``, ``diagnose``, ``plot``, ``report`` and ``compare``: look at saved runs."""
 
 from __future__ import annotations
 
-import json
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 import steinbox as sb
-from steinbox.cli.console import fail, out_console, report_written, show_result
+from steinbox.cli import options
+from steinbox.cli.console import fail, report_written, say, show_json, show_result
 from steinbox.cli.files import load_result, require_writable
-
-Run = Annotated[Path, typer.Argument(help="A result that `steinbox sample` wrote (.npz).")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+from steinbox.cli.numbers import describe_comparison, describe_diagnostics, describe_result
 
 
 class Picture(StrEnum):
@@ -24,55 +21,92 @@ class Picture(StrEnum):
     corner = "corner"
     marginals = "marginals"
     run = "run"
+    coverage = "coverage"
 
 
-def summary(
-    run: Run, as_json: Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")] = False
-) -> None:
-    """Show mean, standard deviation, quantiles and errors of a saved run."""
+def summary(run: options.Run, as_json: options.AsJson = False) -> None:
+    """Show the numbers of a saved run.
+
+    Mean, standard deviation, quantiles and errors of every parameter, the status, and warnings.
+    """
     result = load_result(run)
-    if not as_json:
+    if as_json:
+        show_json(describe_result(result))
+    else:
         show_result(result)
+
+
+def diagnose(run: options.Run, as_json: options.AsJson = False) -> None:
+    """Say how good a run's particles are.
+
+    From the log-densities in its file alone: nothing is evaluated.
+    """
+    result = load_result(run)
+    try:
+        diagnostics = result.diagnostics()
+    except ValueError as error:
+        fail(str(error))
+    if as_json:
+        show_json(describe_diagnostics(diagnostics))
         return
-    table = result.summary()
-    content = {
-        "parameters": {
-            name: {"mean": float(table.mean[k]), "sd": float(table.sd[k]), "mcse": float(table.mcse[k])}
-            for k, name in enumerate(result.names)
-        },
-        "status": result.status.name,
-        "warnings": list(result.warnings),
-        "log_evidence": result.log_evidence,
-        "log_evidence_error": result.log_evidence_error,
-        "effective_sample_size": result.effective_sample_size,
-        "num_evals": result.num_evals,
-        "num_failures": result.num_failures,
-    }
-    typer.echo(json.dumps(content, indent=2))
+    show_result(result)
+    say(diagnostics)
 
 
 def plot(
-    run: Run,
+    run: options.Run,
     kind: Annotated[Picture, typer.Option(help="Which picture.")] = Picture.corner,
     out: Annotated[Path, typer.Option(help="Where to write it: .png, .pdf, .svg.")] = Path("run.png"),
 ) -> None:
-    """Draw a saved run: its particles, its marginal distributions, or how it went."""
+    """Draw a saved run.
+
+    Its particles, its marginal distributions, how it went, or what it knows of modes not seen.
+    """
     result = load_result(run)
     require_writable(out)
     try:
-        figure = getattr(sb.plotting, kind.value)(result)
-        figure.savefig(out, dpi=150)
+        drawn = getattr(sb.plotting, kind.value)(result)
+        getattr(drawn, "figure", drawn).savefig(out, dpi=150)  # axes, or a figure
     except (ImportError, ValueError) as error:
         fail(str(error))
     report_written(out)
 
 
-def compare(runs: Annotated[list[Path], typer.Argument(help="Two or more results of the same problem.")]) -> None:
-    """Say whether runs of the same problem, with other seeds or methods, agree."""
+def report(
+    run: options.Run,
+    out: Annotated[Path | None, typer.Option(help="The page to write (.html); default: beside the result.")] = None,
+    open_page: Annotated[bool, typer.Option("--open", help="Show it in the browser.")] = False,
+) -> None:
+    """Write one HTML page about a saved run.
+
+    Whether to trust it, numbers, plots, failures. The page loads nothing.
+    """
+    result = load_result(run)
+    path = run.with_suffix(".html") if out is None else out
+    require_writable(path)
+    try:
+        report_written(result.report(path))
+    except (ImportError, ValueError) as error:
+        fail(str(error))
+    if open_page:
+        typer.launch(path.resolve().as_uri())
+
+
+def compare(
+    runs: Annotated[list[Path], typer.Argument(help="Two or more results of the same problem.")],
+    as_json: options.AsJson = False,
+) -> None:
+    """Say whether runs of the same problem agree.
+
+    With other seeds, or other methods.
+    """
     if len(runs) < 2:
         fail("expected two or more files to compare, got one")
     try:
         comparison = sb.compare([load_result(path) for path in runs])
     except ValueError as error:
         fail(str(error))
-    out_console.print(escape(str(comparison)), highlight=False)
+    if as_json:
+        show_json(describe_comparison(comparison))
+    else:
+        say(comparison)

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
-from steinbox.cli.console import error_console, fail, out_console, report_written
+from steinbox.cli import options
+from steinbox.cli.console import fail, report_written, say, show_json, show_table
 from steinbox.cli.files import require_writable
+from steinbox.run.progress import counting_bar
 
 
 class Figure(StrEnum):
@@ -40,8 +39,13 @@ def reproduce(
         "reproduction"
     ),
     jobs: Annotated[int, typer.Option(min=1, help="Number of parallel processes.")] = 1,
+    progress: options.Progress = None,
+    as_json: options.AsJson = False,
 ) -> None:
-    """Run the paper's experiments, draw its figures, and check its claims."""
+    """Run the paper's experiments.
+
+    Its figures are drawn, and its claims checked.
+    """
     require_writable(out / "reproduction.html")
     try:  # here, since all commands load this file
         from steinbox.paper.datasets import DataNotFoundError
@@ -56,28 +60,20 @@ def reproduce(
     size = "full" if full else "quick"
     chosen = {EXPERIMENTS[name]: configure(EXPERIMENTS[name], size, seeds, burn_in) for name in names}
     given = {"--seeds": seeds, "--burn-in": burn_in}
-    options = "".join(f" {name} {value}" for name, value in given.items() if value is not None)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=error_console) as bar:
-        line = bar.add_task("runs", total=sum(len(each.tasks(config)) for each, config in chosen.items()))
-        try:
-            done = run_all(
-                chosen,
-                out,
-                command=f"steinbox reproduce {figure.value} --{size}{options}",
-                num_jobs=jobs,
-                advance=lambda count: bar.advance(line, count),
-            )
-        except KeyboardInterrupt:
-            bar.stop()
-            error_console.print(f"Stopped. What is finished is in {out}; the same command continues from there.")
-            raise typer.Exit(130) from None
-        except (DataNotFoundError, ValueError) as error:
-            bar.stop()
-            fail(str(error))
-    for each in done:
-        table = Table("claim", "verdict", title=escape(each.experiment.title))
-        for claim in each.claims:
-            table.add_row(escape(claim.statement), escape(claim.verdict))
-        out_console.print(table)
+    arguments = "".join(f" {name} {value}" for name, value in given.items() if value is not None)
+    command = f"steinbox reproduce {figure.value} --{size}{arguments}"
+    try:
+        with counting_bar("runs", sum(len(each.tasks(config)) for each, config in chosen.items()), progress) as advance:
+            done = run_all(chosen, out, command=command, num_jobs=jobs, advance=advance)
+    except KeyboardInterrupt:
+        say(f"Stopped. What is finished is in {out}; the same command continues from there.", is_error=True)
+        raise typer.Exit(130) from None
+    except (DataNotFoundError, ValueError) as error:
+        fail(str(error))
+    verdicts = {each.experiment.title: [(claim.statement, claim.verdict) for claim in each.claims] for each in done}
+    if as_json:
+        show_json({title: dict(claims) for title, claims in verdicts.items()})
+        return
+    for title, claims in verdicts.items():
+        show_table(title, ("claim", "verdict"), claims)
     report_written(out / "reproduction.html")

@@ -3,74 +3,60 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-import steinbox as sb
-from steinbox.cli.console import error_console, fail, report_written, show_result
-from steinbox.cli.files import load_archive, parse_initial, require_result_path
+from steinbox.cli import options
+from steinbox.cli.config import given_options, method_settings
+from steinbox.cli.files import load_archive, require_result_path
 from steinbox.cli.methods import Method
-from steinbox.cli.model import load_model
+from steinbox.cli.running import finish, make_method, read_model, run_or_exit
 from steinbox.run.problem import DEFAULT_EVALS
-
-_EXIT_CODES = {sb.Status.INTERRUPTED: 130, sb.Status.TERMINATED: 143}  # 128 + SIGINT, 128 + SIGTERM, as shells say it
 
 
 def sample(
-    model: Annotated[str, typer.Argument(help="The log-density, or an sb.Model: path/to/model.py:name.")],
-    initial: Annotated[
-        str | None,
-        typer.Option(
-            help="Where to start: 'mean=0,0 std=3', or a file of particles (.npy, .csv). Default: the file's `initial`."
-        ),
-    ] = None,
+    context: typer.Context,
+    model: options.Model,
+    initial: options.Initial = None,
     particles: Annotated[int | None, typer.Option(help="Number of particles (default 200).")] = None,
     max_evals: Annotated[int, typer.Option(help="Budget of evaluations.")] = DEFAULT_EVALS,
-    max_seconds: Annotated[float | None, typer.Option(help="Stop in time, with what is there.")] = None,
+    max_seconds: options.MaxSeconds = None,
     method: Annotated[Method, typer.Option(help="svgd and annealed-svgd need `score` in the file.")] = Method.adaptive,
-    vectorized: Annotated[bool, typer.Option("--vectorized", help="The function takes all points at once.")] = False,
-    workers: Annotated[int | None, typer.Option(help="Number of processes that evaluate.")] = None,
-    timeout: Annotated[float | None, typer.Option(help="Seconds after which a call counts as failed.")] = None,
-    retries: Annotated[int, typer.Option(help="How often a call that raises is repeated.")] = 0,
-    max_failure_rate: Annotated[float, typer.Option(help="Stop when more of the last evaluations failed.")] = 0.2,
+    vectorized: options.Vectorized = None,
+    workers: options.Workers = None,
+    timeout: options.Timeout = None,
+    retries: options.Retries = 0,
+    max_failure_rate: options.MaxFailureRate = 0.2,
     noise: Annotated[float | None, typer.Option(help="Standard deviation of a log-density that is estimated.")] = None,
-    archive: Annotated[Path | None, typer.Option(help="An earlier result (.npz) whose evaluations to use.")] = None,
+    archive: options.EarlierRun = None,
     checkpoint: Annotated[
         Path | None,
-        typer.Option(help="Keep the run in this file and continue from it; the default method can add evaluations."),
+        typer.Option(help="Keep the run in this file, and go on from it if it is there; see `steinbox resume`."),
     ] = None,
-    out: Annotated[Path, typer.Option(help="Where to write the result (.npz).")] = Path("run.npz"),
+    record: Annotated[
+        int | None, typer.Option(help="Keep the particles of so many iterations, for the report.")
+    ] = None,
+    out: options.Out = Path("run.npz"),
     seed: Annotated[int | None, typer.Option(help="Fixes all randomness.")] = None,
-    progress: Annotated[bool | None, typer.Option("--progress/--no-progress", help="Default: on a terminal.")] = None,
+    config: options.Config = None,
+    live: options.Live = False,
+    progress: options.Progress = None,
+    as_json: options.AsJson = False,
 ) -> None:
     """Draw particles from a log-density in a Python file.
 
-    The file may also define `initial`, `names`, `bounds`, `score`, `fixed`, `by_name`, `units` and `descriptions`; an
-    sb.Model has its own names and bounds, and starts from its prior.
+    The file may also define `initial`, `names`, `bounds`, `score`, `vectorized`, `fixed`, `by_name`, `units` and
+    `descriptions`; an sb.Model has its own names and bounds, and starts from its prior.
     """
-    module, function = load_model(model)
     require_result_path(out)
-    start = getattr(module, "initial", None) if initial is None else parse_initial(initial)
-    is_model = isinstance(function, sb.Model)
-    names, bounds = (None if is_model else getattr(module, name, None) for name in ("names", "bounds"))
-    if start is None and bounds is None and not is_model:
-        fail("no initial distribution: give --initial 'mean=0,0 std=3', or define `initial` or `bounds` in the file")
-    result = _sample_or_exit(
-        function,
-        start,
+    of_file = read_model(model, initial, vectorized)
+    result = run_or_exit(
+        **of_file,
         num_particles=particles,
         max_evals=max_evals,
         max_seconds=max_seconds,
-        method=method.make(),
-        vectorized=vectorized,
-        score=getattr(module, "score", None),
-        names=names,
-        by_name=getattr(module, "by_name", False),
-        fixed=getattr(module, "fixed", None),
-        units=getattr(module, "units", None),
-        descriptions=getattr(module, "descriptions", None),
-        bounds=bounds,
+        method=make_method(method, method_settings(context)),
         executor=workers,
         timeout=timeout,
         retries=retries,
@@ -78,23 +64,9 @@ def sample(
         noise=noise,
         archive=None if archive is None else load_archive(archive),
         checkpoint=checkpoint,
+        record=record,
         seed=seed,
+        live=live,
         progress=progress,
     )
-    result.save(out)
-    show_result(result)
-    report_written(out)
-    if result.status in _EXIT_CODES:
-        raise typer.Exit(_EXIT_CODES[result.status])
-
-
-def _sample_or_exit(*arguments: Any, **settings: Any) -> sb.Result:
-    """Call sample(); print an error it raises as one sentence, after the traceback of the user's function."""
-    try:
-        return sb.sample(*arguments, **settings)
-    except sb.TargetError as error:
-        for note in getattr(error, "__notes__", ()):
-            error_console.print(note, markup=False, highlight=False, soft_wrap=True)
-        fail(str(error))
-    except (ImportError, OSError, RuntimeError, TypeError, ValueError) as error:
-        fail(str(error).replace("give executor=", "give --workers ").replace("executor=2", "--workers 2"))
+    finish(result, out, given_options(context), as_json=as_json)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import re
 import secrets
 import zipfile
 from collections.abc import Callable
@@ -16,10 +15,10 @@ from typing import IO, Any
 import numpy as np
 
 from steinbox.common.arrays import Array
+from steinbox.common.text import plain_tree
 
 _MAX_RATIO = 100  # of arrays to the file that holds them; numbers that mean something are compressed by far less
 _SMALL_BYTES = 2**28  # which arrays may take however small their file is
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tabs and ends of lines
 
 
 def real_path(path: str | Path) -> Path:
@@ -86,16 +85,5 @@ def header_of(arrays: dict[str, Array]) -> dict[str, Any]:
     >>> header_of({"header": np.array(json.dumps({"names": ["mass", "red" + chr(27) + "[31m"]}))})
     {'names': ['mass', 'red\\x1b[31m']}
     """
-    header: dict[str, Any] = without_controls(json.loads(str(arrays.pop("header", "{}"))))
+    header: dict[str, Any] = plain_tree(json.loads(str(arrays.pop("header", "{}"))))
     return header
-
-
-def without_controls(tree: Any) -> Any:
-    """What JSON holds, with control characters in its text spelled out."""
-    if isinstance(tree, str):
-        return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", tree)
-    if isinstance(tree, list):
-        return [without_controls(item) for item in tree]
-    if isinstance(tree, dict):
-        return {without_controls(key): without_controls(item) for key, item in tree.items()}
-    return tree

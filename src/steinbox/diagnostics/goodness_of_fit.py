@@ -81,6 +81,7 @@ def goodness_of_fit(
     *,
     score: Values | None = None,
     surrogate: object | None = None,
+    weight: object | None = None,
     weights: npt.ArrayLike | None = None,
     num_bootstrap: int = 1000,
     autocorrelation_time: float | Literal["auto"] = 1.0,
@@ -111,7 +112,7 @@ def goodness_of_fit(
         point where it is −inf cannot come from the target: the p-value is zero then. May be None if ``score`` is given.
     score : (n, d) array_like or function, optional
         The gradient of the log-density; makes it the classical test.
-    surrogate : optional
+    surrogate, weight : optional
         As for :func:`gf_ksd`.
     weights : (n,) array_like, optional
         Importance weights of the sample; equal if not given.
@@ -139,7 +140,7 @@ def goodness_of_fit(
     """
     require_count("num_bootstrap", num_bootstrap)
     metric = Metric(kernel, bandwidth, coordinates)
-    sample = make_stein_sample(points, log_prob, score=score, surrogate=surrogate, weights=weights)
+    sample = make_stein_sample(points, log_prob, score=score, surrogate=surrogate, weights=weights, weight=weight)
     time, warnings = _choose_time(sample, autocorrelation_time)
     test = fit_test(sample, metric, num_bootstrap, time, np.random.default_rng(rng))
     return replace(test, warnings=(*test.warnings, *warnings))

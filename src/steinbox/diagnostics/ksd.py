@@ -73,6 +73,7 @@ def gf_ksd(
     log_prob: Values,
     *,
     surrogate: object | None = None,
+    weight: object | None = None,
     weights: npt.ArrayLike | None = None,
     statistic: Statistic = "v",
     kernel: Kernel = KERNEL,
@@ -99,6 +100,9 @@ def gf_ksd(
         The :math:`\rho`: any object with ``log_prob(x)`` and ``score(x)``, or one of :mod:`steinbox.surrogates`. If not
         given, at each point an interpolant of the values at the others,
         :class:`~steinbox.surrogates.LeaveOneOut`.
+    weight : (d, d) array or WeightField, optional
+        A matrix, or a field of them, that the weights :math:`w` are multiplied by: see
+        :mod:`steinbox.surrogates.weight_fields`.
     weights, statistic, kernel, bandwidth, coordinates, reference
         As for :func:`ksd`.
 
@@ -116,7 +120,7 @@ def gf_ksd(
     >>> bool(good < 0.1 < 0.4 < shifted)
     True
     """
-    sample = make_stein_sample(points, log_prob, surrogate=surrogate, weights=weights)
+    sample = make_stein_sample(points, log_prob, surrogate=surrogate, weights=weights, weight=weight)
     issue_warnings(sample.warnings)
     return stein_discrepancy(sample, Metric(kernel, bandwidth, coordinates), statistic, reference)
 

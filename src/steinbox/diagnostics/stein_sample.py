@@ -19,13 +19,26 @@ from steinbox.diagnostics.inputs import Values, as_log_prob, as_points, as_score
 from steinbox.maps.coordinates import Coordinates, Whitened
 from steinbox.numerics.bandwidth import Fixed, Rule, as_rule
 from steinbox.numerics.kernels import RBF, Kernel
-from steinbox.numerics.pairwise import SteinKernel
+from steinbox.numerics.pairwise import MatrixSteinKernel, SteinKernel
 from steinbox.numerics.weights import effective_sample_size, normalize
-from steinbox.surrogates.base import as_builder, as_values, evaluate
+from steinbox.surrogates.base import Surrogate, as_builder, as_values, evaluate
 from steinbox.surrogates.cross_validated import LeaveOneOut, SampleSurrogate
+from steinbox.surrogates.weight_fields import MatrixWeights, as_weight_field
 
 KERNEL, COORDINATES = RBF(), Whitened()  # the defaults of all Stein diagnostics
 _LEAVE_ONE_OUT = LeaveOneOut()
+
+
+class _AtTheSample:
+    """A surrogate that is known at the points of the sample only."""
+
+    def log_prob(self, points: Array) -> Array:
+        raise ValueError("this weight looks at the surrogate beside the points: give surrogate=, such as Interpolant()")
+
+    score = log_prob
+
+
+_AT_THE_SAMPLE = _AtTheSample()
 # an effective sample size below this fraction of the points, or below this many, makes the numbers meaningless
 _MIN_SIZE_FRACTION, _MIN_SIZE = 0.1, 10.0
 
@@ -57,7 +70,10 @@ class Metric:
         first = np.sort(np.unique(reference, axis=0, return_index=True)[1])  # a chain that stands still has no scale
         bandwidth = Fixed(as_rule(self.bandwidth)(coordinates.forward(reference[first]))).bandwidth
         z, score = coordinates.forward(sample.points), coordinates.push_score(sample.score)
-        return SteinKernel(z, score, sample.weights, self.kernel, bandwidth)
+        if sample.matrices is None:
+            return SteinKernel(z, score, sample.weights, self.kernel, bandwidth)
+        field = sample.matrices.push(coordinates.inverse_root)
+        return MatrixSteinKernel(z, field.drift(score), field.matrices, sample.weights, self.kernel, bandwidth)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +100,8 @@ class SteinSample:
         Reasons not to trust numbers about this sample.
     judge : str
         What the score is of: "the score given", or the name of the surrogate.
+    matrices : MatrixWeights or None
+        Matrix-valued weights, if there are any.
     """
 
     points: Array
@@ -95,6 +113,7 @@ class SteinSample:
     num_outside: int = 0
     warnings: tuple[str, ...] = ()
     judge: str = "the score given"
+    matrices: MatrixWeights | None = None
 
     @property
     def effective_sample_size(self) -> float:
@@ -110,6 +129,7 @@ def make_stein_sample(
     surrogate: object | None = None,
     weights: npt.ArrayLike | None = None,
     default: SampleSurrogate = _LEAVE_ONE_OUT,
+    weight: object | None = None,
 ) -> SteinSample:
     """Check a sample and attach the target's score if there is one, else a surrogate's with importance weights."""
     if score is not None and surrogate is not None:
@@ -122,20 +142,29 @@ def make_stein_sample(
     indices, num_outside = _points_inside(x, values, sample_weights)
     sample_weights = sample_weights[indices] / sample_weights[indices].sum()
     warnings = (*_outside_warning(num_outside, len(x)), *_sample_weights_warning(sample_weights))
+    field = as_weight_field(weight)
     if score is not None:
-        scores = as_score(score, x, indices)
         return SteinSample(
-            x[indices], indices, values[indices], scores, sample_weights, sample_weights, num_outside, warnings
+            x[indices],
+            indices,
+            values[indices],
+            as_score(score, x, indices),
+            sample_weights,
+            sample_weights,
+            num_outside,
+            warnings,
+            matrices=None if field is None else field.evaluate(x[indices], _AT_THE_SAMPLE),
         )
     used = default if surrogate is None else surrogate
-    log_ratio, scores = _log_ratio(x[indices], values[indices], used)
+    log_ratio, scores, density = _log_ratio(x[indices], values[indices], used)
     with np.errstate(divide="ignore"):  # the logarithm of a weight of zero
         combined = normalize(log_ratio + np.log(sample_weights))
     warnings = (*warnings, *_ratio_warning(log_ratio, combined, sample_weights))
     scores = np.where(combined[:, None] > 0, scores, 0.0)
     judge = f"the surrogate {type(used).__name__}"
+    matrices = None if field is None else field.evaluate(x[indices], density)
     return SteinSample(
-        x[indices], indices, values[indices], scores, sample_weights, combined, num_outside, warnings, judge
+        x[indices], indices, values[indices], scores, sample_weights, combined, num_outside, warnings, judge, matrices
     )
 
 
@@ -150,17 +179,19 @@ def _points_inside(points: Array, values: Array, weights: Array) -> tuple[Intege
     return indices, int((counts & ~inside).sum())
 
 
-def _log_ratio(points: Array, log_prob: Array, surrogate: object) -> tuple[Array, Array]:
-    r"""The log-weights :math:`\log\rho - \log p`, and the surrogate's score."""
+def _log_ratio(points: Array, log_prob: Array, surrogate: object) -> tuple[Array, Array, Surrogate]:
+    r"""The log-weights :math:`\log\rho - \log p`, the surrogate's score, and the surrogate."""
+    density: Surrogate = _AT_THE_SAMPLE
     if isinstance(surrogate, SampleSurrogate) and not isinstance(surrogate, type):
         log_surrogate, score = as_values(*surrogate.evaluate_sample(points, log_prob), points)
     else:
-        log_surrogate, score = evaluate(as_builder(surrogate).build(points, log_prob, len(points)), points)
+        density = as_builder(surrogate).build(points, log_prob, len(points))
+        log_surrogate, score = evaluate(density, points)
     if np.isnan(log_surrogate).any() or (log_surrogate == np.inf).any() or not np.isfinite(score).all():
         raise ValueError("expected the surrogate to have a log-density below +inf and a finite score at every point")
     if not np.isfinite(log_surrogate).any():
         raise ValueError("all weights ρ/p are zero: the surrogate's density vanishes at every point")
-    return log_surrogate - log_prob, score
+    return log_surrogate - log_prob, score, density
 
 
 def _outside_warning(num_outside: int, num_points: int) -> Iterator[str]:

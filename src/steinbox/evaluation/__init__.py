@@ -2,9 +2,10 @@
 
 from steinbox.evaluation.archive import Archive, require_counts
 from steinbox.evaluation.calls import MAX_LOG_PROB, Calls
-from steinbox.evaluation.evaluator import Account, Evaluator, TargetError, TimeSpentError
+from steinbox.evaluation.evaluator import Account, Evaluator, StoppedError, TargetError, TimeSpentError
 from steinbox.evaluation.executors import as_workers
 from steinbox.evaluation.faults import Failure, count_failures
+from steinbox.evaluation.stream import Stream
 from steinbox.evaluation.types import Evaluation
 from steinbox.evaluation.workers import Workers, WorkersLostError
 
@@ -16,6 +17,8 @@ __all__ = [
     "Evaluation",
     "Evaluator",
     "Failure",
+    "StoppedError",
+    "Stream",
     "TargetError",
     "TimeSpentError",
     "Workers",

@@ -47,6 +47,12 @@ class Values:
     seconds: Array
     derived: tuple[Quantities, ...] = ()
 
+    def singles(self) -> list[Values]:
+        """Those of each point."""
+        rows = [slice(i, i + 1) for i in range(len(self.log_prob))]
+        names = ("log_prob", "score", "faults", "seconds", "derived")
+        return [Values(*(getattr(self, name)[row] for name in names)) for row in rows]
+
     @classmethod
     def outside(cls, block: Block) -> Values:
         """Those of points outside the support."""
@@ -219,7 +225,8 @@ def read_log_probs(batch: object, shape: tuple[int, ...]) -> tuple[Array, list[F
         return np.full(shape[0], -np.inf), [fault] * shape[0]
     if not _needs_checks(array):
         return array.astype(np.float64), [None] * shape[0]
-    read = [read_log_prob(row) for row in array]
+    rows: Any = batch.reshape(-1) if isinstance(batch, np.ma.MaskedArray) else array
+    read = [read_log_prob(row) for row in rows]
     return np.array([value for value, _ in read]), [fault for _, fault in read]
 
 
@@ -256,6 +263,8 @@ def _read_number(outcome: object) -> tuple[float, Fault | None]:
     if array.size != 1 or array.dtype.kind not in _REAL:
         return -np.inf, Fault(FaultKind.NO_NUMBER, f"log_prob returned {_show(outcome)}, expected one real number")
     value = float(array.reshape(()))
+    if _is_masked(outcome):
+        return -np.inf, Fault(FaultKind.NO_NUMBER, "log_prob returned a masked number, expected one that is not")
     if np.isnan(value) or value > MAX_LOG_PROB:
         remark = f", above {MAX_LOG_PROB:g}, where numbers are too coarse for a density" if np.isfinite(value) else ""
         kind = FaultKind.NAN if np.isnan(value) else FaultKind.INFINITE
@@ -268,14 +277,18 @@ def _needs_checks(array: np.ndarray[Any, Any]) -> bool:
     return array.dtype.kind not in _REAL or not (np.abs(array) <= MAX_LOG_PROB).all()
 
 
-def _to_numpy(value: object) -> np.ndarray[Any, Any]:
+def _to_numpy(value: Any) -> np.ndarray[Any, Any]:
     """NumPy's view of a list, a number, or a JAX or torch array, also of one that torch tracks gradients through.
 
     What is masked is NaN: the number below a mask means nothing.
     """
-    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+    if _is_masked(value):
         return np.asarray(np.ma.filled(value.astype(np.float64), np.nan))
     return np.asarray(value.detach().cpu() if hasattr(value, "detach") else value)
+
+
+def _is_masked(value: Any) -> bool:
+    return isinstance(value, np.ma.MaskedArray) and bool(np.ma.is_masked(value))
 
 
 def _wrong_shape(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
@@ -13,6 +13,7 @@ import numpy as np
 from steinbox.common.arrays import Array
 from steinbox.common.serialization import serializable
 from steinbox.evaluation.archive import Archive
+from steinbox.evaluation.batch import Batch
 from steinbox.evaluation.calls import Block, Calls, Values
 from steinbox.evaluation.derived import Quantities, stack
 from steinbox.evaluation.faults import Failure, Fault, FaultKind, add_fault, count_failures, hint_for_shape
@@ -22,7 +23,7 @@ from steinbox.maps.bijection import Bijection, Identity
 
 _RATE_WINDOW = 200  # last evaluations, over which the rate of failures is taken
 _START_FRACTION = 0.05  # of the budget (a window at least): a start that is wide may fail more often
-_MAX_INITIAL_FAILURES = 10  # failures before the first success: as many show a bug
+MAX_INITIAL_FAILURES = 50  # before the first success: if nine in ten places fail, as many do in one run of 200
 _PROBE_RTOL, _PROBE_ATOL = 1e-10, 1e-8  # by which a value may change between two runs of the same function
 _MAX_CHANGE = 0.01  # nats by which a value may change within a run: a hundredth of the density
 _MAX_SECONDS_TO_REPEAT = 1.0  # of a call: a longer one is an expensive simulator, not to be run without being asked
@@ -34,6 +35,10 @@ class TargetError(RuntimeError):
 
 class TimeSpentError(RuntimeError):
     """The time was up in the middle of a batch."""
+
+
+class StoppedError(RuntimeError):
+    """Somebody asked to stop in the middle of a batch."""
 
 
 @serializable("evaluation-account")
@@ -78,13 +83,15 @@ class Evaluator:
         max_seconds: float | None = None,
         transform: Bijection | None = None,
     ) -> None:
-        self._transform = Identity() if transform is None else transform
+        self.transform = Identity() if transform is None else transform
         self._has_score, self._vectorized = calls.score is not None, calls.vectorized
         self._takes_rng = calls.takes_rng
-        self._dispatch = Dispatcher(InProcess(calls) if workers is None else workers, vectorized=calls.vectorized)
+        self.dispatch = Dispatcher(InProcess(calls) if workers is None else workers, vectorized=calls.vectorized)
         self.max_evals, self.max_failure_rate, self.max_seconds = max_evals, max_failure_rate, max_seconds
         self._started = time.monotonic()
         self.num_evals = 0
+        self._num_in_batch = 0
+        self.is_stopped = False
         self.failures: Mapping[str, Failure] = {}
         self._recent: deque[bool] = deque(maxlen=_RATE_WINDOW)
         self._archived: list[Archive] = []
@@ -98,6 +105,15 @@ class Evaluator:
     def num_remaining(self) -> int:
         """Evaluations left in the budget."""
         return self.max_evals - self.num_evals
+
+    @property
+    def num_made(self) -> int:
+        """Evaluations so far, with those of the batch that is under way."""
+        return self.num_evals + self._num_in_batch
+
+    def stop(self) -> None:
+        """Give up the batch that is under way, once the calls that run have returned; any thread may ask."""
+        self.is_stopped = True
 
     @property
     def num_failures(self) -> int:
@@ -139,7 +155,7 @@ class Evaluator:
             self._recent.clear()
 
     def _require_same_function(self, probe: Probe) -> None:
-        ((_, values),) = self._dispatch(Block(probe.point[None], np.array([probe.number])))
+        ((_, values),) = self.dispatch(Block(probe.point[None], np.array([probe.number])))
         now, fault = float(values.log_prob[0]), values.faults[0]
         if fault is not None:
             raise _target_error(
@@ -165,7 +181,7 @@ class Evaluator:
             best, number = int(np.argmax(self.archive.log_prob)), probes[0].number
             probes.append(Probe(self.archive.points[best], number, float(self.archive.log_prob[best])))
         for probe in probes:
-            ((_, values),) = self._dispatch(Block(probe.point[None], np.array([probe.number])))
+            ((_, values),) = self.dispatch(Block(probe.point[None], np.array([probe.number])))
             now = float(values.log_prob[0])
             if values.faults[0] is not None:
                 return ""
@@ -189,34 +205,45 @@ class Evaluator:
         """Evaluate every row of ``points``, which are free where the user's parameters are bounded."""
         if len(points) > self.num_remaining:
             raise ValueError(f"expected at most the {self.num_remaining} evaluations left, got {len(points)} points")
-        batch = _Batch(self._transform.forward(points), first_number=self.num_evals)
+        numbers = np.arange(self.num_evals, self.num_evals + len(points))
+        batch = Batch(Block(self.transform.forward(points), numbers))
         try:
-            with closing(self._dispatch(batch.block)) as blocks:
+            with closing(self.dispatch(batch.block)) as blocks:
                 for block, values in blocks:
                     batch.fill(block, values)
-                    self._note_times(values)
-                    self._stop_if_all_fail(batch)
+                    self._num_in_batch = int(batch.done.sum())
+                    self.note_times(values)
+                    if self.num_evals == 0:
+                        self.stop_if_all_fail(batch.block.points, batch.faults[:MAX_INITIAL_FAILURES])
+                    self._stop_if_asked(batch)
                     self._stop_if_late(batch)
         finally:
-            self._record(batch)
-        score = self._transform.pull_back_score(points, batch.score) if self._has_score else None
-        return Evaluation(batch.log_prob + self._transform.log_det(points), batch.failed, score)
+            self.record(batch)
+        return self.evaluation(points, batch)
 
-    def _note_times(self, values: Values) -> None:
+    def evaluation(self, points: Array, batch: Batch) -> Evaluation:
+        """The values as samplers see them, at free points."""
+        score = self.transform.pull_back_score(points, batch.score) if self._has_score else None
+        return Evaluation(batch.log_prob + self.transform.log_det(points), batch.failed, score)
+
+    def note_times(self, values: Values) -> None:
         """Keep how long calls took; a vectorized one takes its block's time, and may take it for one point too."""
         known = values.seconds[np.isfinite(values.seconds)]  # not of a call that gave no answer
         self._call_seconds.extend([float(known.sum())] if self._vectorized and known.size else known.tolist())
 
-    def _stop_if_all_fail(self, batch: _Batch) -> None:
-        """Raise an error that shows the user's own if all of the first evaluations failed."""
-        first = batch.failed[:_MAX_INITIAL_FAILURES]
-        fault = batch.faults[0]
-        if self.num_evals == 0 and first.all() and fault is not None:
+    def stop_if_all_fail(self, points: Array, faults: Sequence[Fault | None]) -> None:
+        """Raise an error that shows the user's own if all of these, the first evaluations, failed."""
+        fault = faults[0]
+        if fault is not None and all(faults):
             hint = hint_for_shape(fault, is_vectorized=self._vectorized)
-            where = f"{_failure(batch.block.points[0], fault)}{hint}"
-            raise _target_error(f"the first {len(first)} evaluations all failed, the first of them {where}", fault)
+            where = f"{_failure(points[0], fault)}{hint}"
+            raise _target_error(f"the first {len(faults)} evaluations all failed, the first of them {where}", fault)
 
-    def _stop_if_late(self, batch: _Batch) -> None:
+    def _stop_if_asked(self, batch: Batch) -> None:
+        if self.is_stopped and not batch.done.all():
+            raise StoppedError
+
+    def _stop_if_late(self, batch: Batch) -> None:
         """Give up a batch that is not complete when the time is up."""
         if self.is_late and not batch.done.all():
             num_done = self.num_evals + int(batch.done.sum())
@@ -225,10 +252,10 @@ class Evaluator:
                 "complete"
             )
 
-    def _record(self, batch: _Batch) -> None:
-        """Keep what is done, in the order of the points, not of their completion."""
+    def record(self, batch: Batch) -> None:
+        """Count and keep what is done, in the order of the points, not of their completion."""
         is_start = self.num_evals < max(_RATE_WINDOW, _START_FRACTION * self.max_evals)
-        self.num_evals += int(batch.done.sum())
+        self.num_evals, self._num_in_batch = self.num_evals + int(batch.done.sum()), 0
         self._recent.extend([] if is_start else batch.failed[batch.done].tolist())
         for row, fault in enumerate(batch.faults):
             if fault is not None:
@@ -250,29 +277,6 @@ class Evaluator:
         for row in rows:
             self.odd_quantities |= {name for name, value in row.items() if np.shape(value) != self._shapes[name]}
         return columns
-
-
-class _Batch:
-    """The values of a batch while they arrive."""
-
-    def __init__(self, points: Array, first_number: int) -> None:
-        num_points = len(points)
-        self.block = Block(points, np.arange(first_number, first_number + num_points))
-        self.log_prob, self.seconds = np.full(num_points, -np.inf), np.zeros(num_points)
-        self.score = np.zeros_like(points)
-        self.derived: list[Quantities] = [{}] * num_points
-        self.faults: list[Fault | None] = [None] * num_points
-        self.done, self.failed = np.zeros(num_points, dtype=bool), np.zeros(num_points, dtype=bool)
-
-    def fill(self, block: Block, values: Values) -> None:
-        """Put a block's values in their places."""
-        rows = block.numbers - self.block.numbers[0]
-        self.log_prob[rows], self.score[rows], self.seconds[rows] = values.log_prob, values.score, values.seconds
-        self.done[rows] = True
-        for row, fault in zip(rows, values.faults, strict=True):
-            self.faults[row], self.failed[row] = fault, fault is not None
-        for row, quantities in zip(rows, values.derived, strict=False):  # there may be none
-            self.derived[row] = quantities
 
 
 def _failure(point: Array, fault: Fault | None) -> Failure:

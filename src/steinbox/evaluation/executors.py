@@ -82,7 +82,7 @@ def _process_check(pool: Any) -> Callable[[], None]:
 
 
 def _from_dask(client: Any, calls: Calls, timeout: float | None) -> Futures:
-    """A Dask cluster; the function is scattered to a worker that asks for it."""
+    """A Dask cluster, which may grow and shrink; the function is scattered to a worker that asks for it."""
     held: set[Any] = set()  # Dask drops a task whose future is not referenced
 
     def submit(function: Callable[..., Any], token: str, payload: bytes | None, block: Block) -> Future[Any]:
@@ -102,7 +102,10 @@ def _from_dask(client: Any, calls: Calls, timeout: float | None) -> Futures:
         remote.add_done_callback(finish)
         return future
 
-    return Futures(calls, submit, sum(client.nthreads().values()), timeout, serialize(calls))
+    def count() -> int:
+        return max(1, int(sum(client.nthreads().values())))
+
+    return Futures(calls, submit, count(), timeout, serialize(calls), count=count)
 
 
 def _num_workers(executor: Any) -> int:

@@ -17,6 +17,7 @@ from steinbox.evaluation.workers import START_SECONDS, Finished, WorkersLostErro
 Submit: TypeAlias = Callable[..., "Future[Any]"]
 
 _POLL_SECONDS = 0.1  # between two looks at the clock and at the workers' health
+_COUNT_SECONDS = 1.0  # between two counts of the workers, if their number may change
 _MAX_TIMEOUTS_TO_WAIT = 10  # time-outs after which workers that all hang are given up
 
 
@@ -43,9 +44,11 @@ class Futures:
         timeout: float | None,
         payload: bytes | None,
         check: Callable[[], None] = lambda: None,
+        count: Callable[[], int] | None = None,
     ) -> None:
         self._calls, self._submit, self._payload = calls, submit, payload
-        self._timeout, self._check = timeout, check
+        self._timeout, self._check, self._count = timeout, check, count
+        self._counted = time.monotonic()
         self._token = secrets.token_hex(8)
         self.num_workers = num_workers
         # with a time-out one point at a time, so that the time-out is its own
@@ -74,7 +77,13 @@ class Futures:
             return []
         wait(self._running, _POLL_SECONDS, FIRST_COMPLETED)
         self._check()
+        self._count_workers()
         return [finished for future in list(self._running) for finished in self._finish(future)]
+
+    def _count_workers(self) -> None:
+        """Now and then, if there may be more or fewer than there were."""
+        if self._count is not None and time.monotonic() > self._counted + _COUNT_SECONDS:
+            self.num_workers, self._counted = self._count(), time.monotonic()
 
     def _finish(self, future: Future[Any]) -> Iterable[Finished]:
         running = self._running[future]

@@ -100,38 +100,63 @@ class Dispatcher:
         self._max_block_seconds = min(_BLOCK_SECONDS, workers.max_block_seconds)
         self._vectorized = vectorized
         self._seconds_per_point: float | None = None
+        self._retries: deque[Block] = deque()
+        self.num_running = 0  # blocks
 
     def __call__(self, batch: Block) -> Generator[tuple[Block, Values]]:
         """The batch's values, block by block, in the order in which they come."""
-        retries: deque[Block] = deque()
         next_row, num_open = 0, len(batch.points)
         try:
             while num_open:
-                while self._workers.num_free > 0 and (retries or next_row < len(batch.points)):
-                    if retries:
-                        self._workers.submit(retries.popleft())
-                    else:
-                        block = self._next_block(batch, next_row)
-                        self._workers.submit(block)
-                        next_row += len(block.points)
-                for block, outcome in self._workers.collect():
-                    values = outcome if isinstance(outcome, Values) else _fail_point(block, outcome)
-                    if values is None:
-                        died = isinstance(outcome, Fault) and outcome.kind is FaultKind.DEAD_WORKER
-                        retries.extend(block.singles(num_deaths=block.num_deaths + died))
-                        continue
+                while self.num_free > 0 and next_row < len(batch.points):
+                    size = self.block_size(len(batch.points), len(batch.points) - next_row)
+                    rows = slice(next_row, next_row + size)
+                    self.submit(Block(batch.points[rows], batch.numbers[rows]))
+                    next_row += size
+                for block, values in self.collect():
                     num_open -= len(block.points)
-                    self._learn_time(values)
                     yield block, values
         finally:
             if num_open:
-                self._workers.cancel()
+                self.cancel()
 
-    def _next_block(self, batch: Block, first: int) -> Block:
-        rows = slice(first, first + self._block_size(len(batch.points), len(batch.points) - first))
-        return Block(batch.points[rows], batch.numbers[rows])
+    @property
+    def num_workers(self) -> int:
+        """How many blocks are evaluated at once."""
+        return self._workers.num_workers
 
-    def _block_size(self, num_points: int, num_left: int) -> int:
+    @property
+    def num_free(self) -> int:
+        """How many blocks can be submitted now; what is to be tried again goes first."""
+        while self._retries and self._workers.num_free > 0:
+            self.submit(self._retries.popleft())
+        return self._workers.num_free
+
+    def submit(self, block: Block) -> None:
+        """Start evaluating the block."""
+        self._workers.submit(block)
+        self.num_running += 1
+
+    def collect(self) -> Generator[tuple[Block, Values]]:
+        """Wait until something happens: the values of blocks that are done, or cut up and tried again."""
+        for block, outcome in self._workers.collect():
+            self.num_running -= 1
+            values = outcome if isinstance(outcome, Values) else _fail_point(block, outcome)
+            if values is None:
+                died = isinstance(outcome, Fault) and outcome.kind is FaultKind.DEAD_WORKER
+                self._retries.extend(block.singles(num_deaths=block.num_deaths + died))
+                continue
+            self._learn_time(values)
+            yield block, values
+
+    def cancel(self) -> None:
+        """Drop what was submitted."""
+        self._retries.clear()
+        self.num_running = 0
+        self._workers.cancel()
+
+    def block_size(self, num_points: int, num_left: int) -> int:
+        """How many of the points that are left, of a batch of so many, go out together."""
         if self._vectorized:
             return -(-num_points // self._workers.num_workers)
         if self._seconds_per_point is None:

@@ -5,5 +5,6 @@ from steinbox.plotting.distributions import marginals
 from steinbox.plotting.flows import animate, flow
 from steinbox.plotting.history import run
 from steinbox.plotting.pairs import corner
+from steinbox.plotting.unseen import coverage
 
-__all__ = ["animate", "compare", "corner", "flow", "marginals", "run"]
+__all__ = ["animate", "compare", "corner", "coverage", "flow", "marginals", "run"]

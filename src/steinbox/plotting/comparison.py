@@ -41,7 +41,7 @@ def compare(comparison: Comparison) -> Figure:
     --------
     >>> import steinbox as sb
     >>> target = sb.targets.separated_modes(2)
-    >>> settings = {"vectorized": True, "max_evals": 2_000, "num_particles": 100}
+    >>> settings = {"vectorized": True, "max_evals": 800, "num_particles": 100}
     >>> runs = [sb.sample(target.log_prob, sb.Gaussian([0, 0], std=5), seed=seed, **settings) for seed in range(2)]
     >>> len(sb.plotting.compare(sb.compare(runs)).axes)
     3

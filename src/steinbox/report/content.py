@@ -134,7 +134,7 @@ class Fault:
 
 @dataclass(frozen=True, eq=False)
 class Content:
-    """A whole report, in the order of the page."""
+    """A whole report, in the order of the page; of a run that goes on, with a button that stops it."""
 
     title: str
     subtitle: str
@@ -148,3 +148,4 @@ class Content:
     faults: Sequence[Fault]
     config: Sequence[tuple[str, str]]
     code: str
+    is_running: bool = False

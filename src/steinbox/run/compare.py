@@ -110,7 +110,7 @@ def compare(results: Sequence[Result]) -> Comparison:
     --------
     >>> import steinbox as sb
     >>> target = sb.targets.separated_modes(2)
-    >>> settings = {"vectorized": True, "max_evals": 3_000, "num_particles": 100}
+    >>> settings = {"vectorized": True, "max_evals": 1_000, "num_particles": 100}
     >>> runs = [sb.sample(target.log_prob, sb.Gaussian([0, 0], std=5), seed=seed, **settings) for seed in range(3)]
     >>> comparison = compare(runs)
     >>> print(comparison.sentences[0])

@@ -105,7 +105,13 @@ def _groups(result: Result, num_draws: int | None) -> dict[str, Any]:
         "sample_stats": Dataset(stats, coordinates, about),
         "pool": Dataset(pool),
     }
-    return groups | ({"log_likelihood": Dataset(likelihood, coordinates, about)} if likelihood else {})
+    if likelihood:
+        groups["log_likelihood"] = Dataset(likelihood, coordinates, about)
+    if result.prior_draws is not None:
+        draws = result.prior_draws[None]
+        columns = {name: (("chain", "draw"), draws[..., k], about_each[k]) for k, name in enumerate(names)}
+        groups["prior"] = Dataset(columns, {"chain": [0], "draw": np.arange(draws.shape[1])}, about)
+    return groups
 
 
 def _derived(result: Result, rows: IntegerArray) -> tuple[dict[str, Any], dict[str, Any]]:

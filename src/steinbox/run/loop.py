@@ -10,7 +10,8 @@ from typing import Any, Generic, TypeAlias
 import numpy as np
 
 from steinbox.common.arrays import Array
-from steinbox.evaluation import MAX_LOG_PROB, Evaluation, Evaluator, TimeSpentError, WorkersLostError
+from steinbox.evaluation import MAX_LOG_PROB, Evaluation, Evaluator, StoppedError, TimeSpentError, WorkersLostError
+from steinbox.run.arrivals import Arrivals, OpenBatch
 from steinbox.run.record import Record
 from steinbox.run.signals import Terminated
 from steinbox.run.status import Status
@@ -67,12 +68,16 @@ class CallbackError(RuntimeError):
 _STATUS_OF: dict[type[BaseException], Status] = {
     Terminated: Status.TERMINATED,  # before KeyboardInterrupt, of which it is one
     KeyboardInterrupt: Status.INTERRUPTED,
+    StoppedError: Status.INTERRUPTED,
     TimeSpentError: Status.TIME_SPENT,
     StalledError: Status.STALLED,
     np.linalg.LinAlgError: Status.STALLED,
     CallbackError: Status.CALLBACK_FAILED,
     WorkersLostError: Status.WORKERS_LOST,
 }
+
+
+REASONS_TO_STOP = tuple(_STATUS_OF)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,15 +89,21 @@ class Outcome:
     status: Status
     reason: str = ""
     record: Record | None = None
+    arrivals: Arrivals | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class RunState(Generic[State]):
-    """How far a run has come: the sampler's state and what was seen on the way."""
+    """How far a run has come: the sampler's state and what was seen on the way.
+
+    An asynchronous one has a log of arrivals, and batches of which points are not told yet.
+    """
 
     state: State
     trace: Sequence[Info] = ()
     record: Record | None = None
+    arrivals: Arrivals | None = None
+    opened: tuple[OpenBatch, ...] = ()
 
 
 Keep: TypeAlias = Callable[[RunState[Any]], object]
@@ -116,47 +127,95 @@ def run(
     be returned before that: a first batch in which all evaluations fail or lie outside the support raises, and so does
     a callback that fails at its first call.
     """
-    state, trace, record = run_state.state, list(run_state.trace), run_state.record
-    status, reason = _reason_to_stop(sampler, state, evaluator) if trace else None, ""
+    course = Course(sampler, evaluator, run_state, callbacks, keep, show)
+    status, reason = course.reason_to_stop() if run_state.trace else None, ""
     while status is None:
         try:
-            points = _ask(sampler, state, dimension, rng)
+            points = _ask(sampler, course.state, dimension, rng)
             status = _reason_not_to_evaluate(len(points), evaluator)
             if status is not None:
                 break
             evaluation = evaluator(points)
-            if not trace or not sampler.tolerates_empty_batch:
-                status = _check_batch(evaluation, evaluator, is_first=not trace)
+            status = course.check(evaluation)
             if status is not None:
                 break
-            state, info = sampler.tell(state, points, evaluation, rng)
-            info = {**info, "mean_log_prob": sampler.mean_log_prob(state), "num_evals": evaluator.num_evals}
-            trace.append(info)
-            progress = _progress(sampler.progress(state), evaluator)
-            if record is not None and record.is_due(progress if len(trace) > 1 else 0.0):
-                record = record.add(_take_sample(sampler, state, show), evaluator.num_evals)
-            if keep is not None:
-                keep(RunState(state, trace, record))
-            status = _reason_to_stop(sampler, state, evaluator)
-            iteration = Iteration(
-                index=len(trace) - 1,
-                info=info,
-                num_evals=evaluator.num_evals,
-                max_evals=evaluator.max_evals,
-                progress=progress,
-                take_sample=partial(_take_sample, sampler, state, show),
-            )
-            stop_asked = _call_back(callbacks, iteration)
-            status = status or (Status.STOPPED_BY_CALLBACK if stop_asked else None)
-        except tuple(_STATUS_OF) as stop:
-            if len(trace) < (2 if isinstance(stop, CallbackError) else 1):
-                raise
-            status = next(status for kind, status in _STATUS_OF.items() if isinstance(stop, kind))
-            reason = str(stop)
-    sample = _take_sample(sampler, state, show)
-    if record is not None and trace[-1]["num_evals"] not in record.num_evals:
-        record = record.add(sample, int(trace[-1]["num_evals"]))
-    return Outcome(sample, tuple(trace), status, reason, record)
+            status = course.advance(*sampler.tell(course.state, points, evaluation, rng))
+        except REASONS_TO_STOP as stop:
+            status, reason = course.status_of(stop), str(stop)
+    return course.end(status, reason)
+
+
+class Course(Generic[State]):
+    """How far a run has come, and who is told of it: what is the same however points are evaluated."""
+
+    def __init__(
+        self,
+        sampler: Sampler[State],
+        evaluator: Evaluator,
+        run_state: RunState[State],
+        callbacks: tuple[Callback, ...] = (),
+        keep: Keep | None = None,
+        show: Show = lambda sample: sample,
+    ) -> None:
+        self._sampler, self._evaluator = sampler, evaluator
+        self._callbacks, self._keep, self._show = callbacks, keep, show
+        self.state, self._trace, self._record = run_state.state, list(run_state.trace), run_state.record
+
+    def check(self, evaluation: Evaluation) -> Status | None:
+        """Why not to go on from these values; raises if they are the first, and there is nothing to start from."""
+        is_first = not self._trace
+        if np.isfinite(evaluation.log_prob).any() or not (is_first or not self._sampler.tolerates_empty_batch):
+            return None
+        if is_first:
+            raise ValueError(_nothing_to_start_from(len(evaluation.log_prob), self._evaluator))
+        return Status.TARGET_FAILED if evaluation.failed.all() else Status.SUPPORT_LOST
+
+    def advance(self, state: State, info: Info, **kept: Any) -> Status | None:
+        """An iteration is complete: take note, keep it, and show it; the reason to stop, if there is one."""
+        sampler, evaluator, num_evals = self._sampler, self._evaluator, self._evaluator.num_evals
+        info = {**info, "mean_log_prob": sampler.mean_log_prob(state), "num_evals": num_evals}
+        self.state = state
+        self._trace.append(info)
+        of_plan = sampler.progress(state)
+        progress = num_evals / evaluator.max_evals if of_plan is None else of_plan
+        take_sample = partial(_take_sample, sampler, state, self._show)
+        if self._record is not None and self._record.is_due(progress if len(self._trace) > 1 else 0.0):
+            self._record = self._record.add(take_sample(), num_evals)
+        if self._keep is not None:
+            self._keep(RunState(state, self._trace, self._record, **kept))
+        status = self.reason_to_stop()
+        index = len(self._trace) - 1
+        iteration = Iteration(index, info, num_evals, evaluator.max_evals, progress, take_sample)
+        stop_asked = _call_back(self._callbacks, iteration)
+        return status or (Status.STOPPED_BY_CALLBACK if stop_asked else None)
+
+    def reason_to_stop(self) -> Status | None:
+        """Why there is nothing more to do, or no time for it."""
+        sampler, state, evaluator = self._sampler, self.state, self._evaluator
+        if sampler.is_finished(state):
+            has_plan = sampler.progress(state) is not None
+            return Status.FINISHED if has_plan or evaluator.num_remaining > 0 else Status.BUDGET_SPENT
+        if evaluator.fails_too_often:
+            return Status.TOO_MANY_FAILURES
+        if sampler.is_converged(state):
+            return Status.CONVERGED
+        if evaluator.is_stopped:
+            return Status.INTERRUPTED
+        return Status.TIME_SPENT if evaluator.is_late else None
+
+    def status_of(self, stop: BaseException) -> Status:
+        """That of a run that something stopped; raises it again if there is nothing to return yet."""
+        if len(self._trace) < (2 if isinstance(stop, CallbackError) else 1):
+            raise stop
+        return next(status for kind, status in _STATUS_OF.items() if isinstance(stop, kind))
+
+    def end(self, status: Status, reason: str = "", **kept: Any) -> Outcome:
+        """The answer."""
+        sample = _take_sample(self._sampler, self.state, self._show)
+        trace, record = self._trace, self._record
+        if record is not None and trace[-1]["num_evals"] not in record.num_evals:
+            record = record.add(sample, int(trace[-1]["num_evals"]))
+        return Outcome(sample, tuple(trace), status, reason, record, **kept)
 
 
 def start_record(
@@ -188,36 +247,16 @@ def _reason_not_to_evaluate(num_points: int, evaluator: Evaluator) -> Status | N
     return Status.BUDGET_SPENT if num_points > evaluator.num_remaining else None
 
 
-def _check_batch(evaluation: Evaluation, evaluator: Evaluator, is_first: bool) -> Status | None:
-    if np.isfinite(evaluation.log_prob).any():
-        return None
-    if is_first:
-        failed = next((f" ({evaluator.num_failures} failed, the first {f})" for f in evaluator.failures.values()), "")
-        raise ValueError(
-            f"log_prob is -inf, or below {-MAX_LOG_PROB:g}, at all {len(evaluation.log_prob)} initial points{failed}"
-            + ": there is nothing to start from. Choose an `initial` that overlaps the support of the target."
-        )
-    return Status.TARGET_FAILED if evaluation.failed.all() else Status.SUPPORT_LOST
-
-
-def _reason_to_stop(sampler: Sampler[State], state: State, evaluator: Evaluator) -> Status | None:
-    if sampler.is_finished(state):
-        has_plan = sampler.progress(state) is not None
-        return Status.FINISHED if has_plan or evaluator.num_remaining > 0 else Status.BUDGET_SPENT
-    if evaluator.fails_too_often:
-        return Status.TOO_MANY_FAILURES
-    if sampler.is_converged(state):
-        return Status.CONVERGED
-    return Status.TIME_SPENT if evaluator.is_late else None
+def _nothing_to_start_from(num_points: int, evaluator: Evaluator) -> str:
+    failed = next((f" ({evaluator.num_failures} failed, the first {f})" for f in evaluator.failures.values()), "")
+    return (
+        f"log_prob is -inf, or below {-MAX_LOG_PROB:g}, at all {num_points} initial points{failed}: there is nothing "
+        "to start from. Choose an `initial` that overlaps the support of the target."
+    )
 
 
 def _take_sample(sampler: Sampler[State], state: State, show: Show) -> Sample:
     return show(sampler.sample(state))
-
-
-def _progress(of_plan: float | None, evaluator: Evaluator) -> float:
-    """The part of the plan that is done, or of the budget."""
-    return evaluator.num_evals / evaluator.max_evals if of_plan is None else of_plan
 
 
 def _call_back(callbacks: tuple[Callback, ...], iteration: Iteration) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 
 import numpy as np
 
-from steinbox.common.arrays import Array
+from steinbox.common.arrays import Array, Mask
 from steinbox.evaluation import Archive
 from steinbox.maps.bounds import Bounds, Free
 from steinbox.run.loop import Outcome
@@ -22,6 +22,7 @@ MAX_GROWTH = 1.4  # from the middle to the last part: chains on proper targets, 
 MAX_WIDTH = 5.0  # of the start: particles that are annealed from a narrower one spread to the end, and rightly
 
 _IS_IT_PROPER = "Is the density proper, or does it fall off too slowly for its integral to be finite?"
+_IS_IT_MINUS = "Does log_prob return minus the log-density?"
 
 
 def ask_about_values(archive: Archive, bounds: Bounds | None) -> Iterator[str]:
@@ -34,7 +35,8 @@ def ask_about_values(archive: Archive, bounds: Bounds | None) -> Iterator[str]:
     >>> [question[-52:] for question in ask_about_values(archive, None)]
     ['Is it the density itself? Then return its logarithm.']
     """
-    values = archive.log_prob[np.isfinite(archive.log_prob)]
+    inside = np.isfinite(archive.log_prob)
+    points, values = archive.points[inside], archive.log_prob[inside]
     if len(values) < MIN_VALUES:
         return
     low, high = values.min(), values.max()
@@ -44,11 +46,18 @@ def ask_about_values(archive: Archive, bounds: Bounds | None) -> Iterator[str]:
             f"log_prob is {high:g} at all {len(values):,} points. Does it depend on its parameters? A density that is "
             "flat without an end cannot be sampled: give bounds."
         )
-    elif low >= 0 < high and (values < NEAR_ZERO * high).mean() > MIN_SHARE_NEAR_ZERO:
+    elif low >= 0 < high and _has_tails(points, values < NEAR_ZERO * high):
         yield (
             f"log_prob is never negative, and close to zero at many points (from {low:.2g} to {high:.2g}). Is it the "
             "density itself? Then return its logarithm."
         )
+
+
+def _has_tails(points: Array, is_small: Mask) -> bool:
+    """Whether small values are as many as in the tails of a density, and around the others, not amid them."""
+    if is_small.mean() <= MIN_SHARE_NEAR_ZERO:
+        return False
+    return bool(is_small.all() or np.median(_width(points[is_small]) / _width(points[~is_small])) > 1)
 
 
 def ask_about_names(argument: str, given: Collection[str], known: Collection[str]) -> Iterator[str]:
@@ -77,7 +86,7 @@ def ask_about_spread(outcome: Outcome, task: Task, archive: Archive) -> Iterator
     if reach[farthest] > MAX_REACH:
         yield (
             f"Most particles' {task.names[farthest]} is more than {reach[farthest]:.3g} standard deviations of the "
-            f"start away from it. {_IS_IT_PROPER} Give bounds, or a prior."
+            f"start away from it. {_IS_IT_MINUS} {_IS_IT_PROPER} Give bounds, or a prior."
         )
     elif outcome.sample.pool is None and len(archive) >= NUM_PARTS * MIN_VALUES:
         yield from _ask_about_growth(archive, task)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 import numpy as np
@@ -15,7 +16,7 @@ from steinbox.samplers.base import Sample
 @serializable("run-record")
 @dataclass(frozen=True, eq=False)
 class Record:
-    """Particles after T of the iterations, evenly spread over the run; ``sb.sample(..., record=T)`` keeps them.
+    r"""Particles after T of the iterations, evenly spread over the run; ``sb.sample(..., record=T)`` keeps them.
 
     Attributes
     ----------
@@ -30,6 +31,10 @@ class Record:
         chooses its particles anew every time.
     max_frames : int
         Moments to keep, at most.
+    forces : mapping of str to (T, n) or (T, n, d) array
+        What moved the particles next, if the method says so. The Stein samplers: ``importance_weights``
+        (:math:`\rho/p`, on a path those of its density; they sum to one), ``score`` (of the surrogate, or of the
+        target) and ``step``; in free parameters, if there are bounds.
 
     Examples
     --------
@@ -46,6 +51,7 @@ class Record:
     particles: Array
     weights: Array
     log_prob: Array
+    forces: Mapping[str, Array] = field(default_factory=dict)
 
     @classmethod
     def empty(cls, max_frames: int, num_particles: int, dimension: int, *, is_flow: bool) -> Self:
@@ -75,4 +81,8 @@ class Record:
             particles=np.concatenate([self.particles[kept], sample.particles[None]]),
             weights=np.concatenate([self.weights[kept], sample.weights[None]]),
             log_prob=np.concatenate([self.log_prob[kept], sample.log_prob[None]]),
+            forces={
+                name: np.concatenate([self.forces[name][kept], values[None]]) if len(self) else values[None]
+                for name, values in sample.forces.items()
+            },
         )

@@ -12,10 +12,9 @@ import numpy as np
 from steinbox import baselines
 from steinbox.numerics.weights import systematic_resample
 from steinbox.report import Content, Fault, Table, render
-from steinbox.run.expectations import WeightedPoints
-from steinbox.run.report_plots import make_cloud, make_curves, make_way, scalars
-from steinbox.run.summary import QUANTILES, Summary
-from steinbox.run.verdict import is_equally_weighted, judge
+from steinbox.run.report_plots import make_cloud, make_curves, make_way
+from steinbox.run.status import Status
+from steinbox.run.verdict import is_equally_weighted, judge, judge_unfinished
 
 if TYPE_CHECKING:
     from steinbox.diagnostics import Diagnostics
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
 _MAX_DIAGNOSED = 800  # particles: time grows as the cube
 _MAX_TITLE_NAMES = 6
+_NOT_JUDGED_YET = "The particles are judged when the run has ended."
 
 
 def write_report(result: Result, path: str | Path) -> Path:
@@ -35,8 +35,9 @@ def write_report(result: Result, path: str | Path) -> Path:
 
 
 def collect(result: Result) -> Content:
-    """What the page shows."""
-    diagnostics, words = _diagnose(result)
+    """What the page shows; of a run that goes on, without diagnostics, which take time."""
+    is_running = result.status is Status.RUNNING
+    diagnostics, words = (None, [_NOT_JUDGED_YET]) if is_running else _diagnose(result)
     num_particles, dimension = result.particles.shape
     return Content(
         title=f"{', '.join(result.names[:_MAX_TITLE_NAMES])}{', …' if dimension > _MAX_TITLE_NAMES else ''}",
@@ -45,7 +46,7 @@ def collect(result: Result) -> Content:
             f"{'s' if dimension > 1 else ''} · {result.num_evals:,} evaluations · seed {result.seed} · "
             f"steinbox {result.version}"
         ),
-        verdict=judge(result, diagnostics),
+        verdict=judge_unfinished(result) if is_running else judge(result, diagnostics),
         facts=list(_facts(result)),
         summary=_summarize(result),
         cloud=make_cloud(result),
@@ -58,6 +59,7 @@ def collect(result: Result) -> Content:
         ],
         config=list(_flatten(result.config)),
         code=_code(result),
+        is_running=is_running,
     )
 
 
@@ -120,41 +122,19 @@ def _duration(seconds: float) -> str:
 
 
 def _summarize(result: Result) -> Table:
-    """The summary's table, with a row for every derived quantity that is a number, and what is held."""
+    """The summary's table, what is held, and what is too large for a row."""
     summary = result.summary()
-    numbers, notes = scalars(result.pool_derived), []
-    rows = [*summary.rows]
-    for name, values in numbers.items():
-        known = np.isfinite(values)
-        points = WeightedPoints.merge(np.column_stack([result.pool, values])[known], result.pool_weights[known])
-        rows += replace(_column_summary(summary, points), names=(name,)).rows
-    if numbers:
-        notes.append(f"Derived quantities: {', '.join(numbers)}.")
-    arrays = {name: values.shape[1:] for name, values in result.pool_derived.items() if name not in numbers}
+    notes = summary.notes
+    arrays = {name: values.shape[1:] for name, values in result.pool_derived.items() if values.ndim > 1}
     if arrays:
         listed = ", ".join(f"{name} {shape}" for name, shape in arrays.items())
         notes.append(f"Not shown, because they are arrays: {listed}. They are in result.derived.")
     if result.constants:
         notes.append(f"Held: {', '.join(f'{name} = {value}' for name, value in result.constants.items())}.")
-    described = getattr(result, "descriptions", {})
-    notes += [f"{name}: {described[name]}" for name in (*result.names, *numbers) if described.get(name)]
     notes.append("mcse: Monte Carlo standard error of the mean; ess: independent draws with the same error.")
     if is_equally_weighted(result):
         notes.append("Both take the particles as independent draws; if they were moved, it is an order of magnitude.")
-    return Table(summary.columns, rows, notes)
-
-
-def _column_summary(like: Summary, points: WeightedPoints) -> Summary:
-    """Of the last column of weighted points."""
-    column = WeightedPoints(points.points[:, -1:], points.weights)
-    mean = column.mean
-    return replace(
-        like,
-        mean=mean.value,
-        mcse=mean.error,
-        sd=np.sqrt(np.diag(column.cov.value)),
-        quantiles=column.quantile(QUANTILES).value,
-    )
+    return Table(summary.columns, summary.rows, notes)
 
 
 def _point(names: tuple[str, ...], point: tuple[float, ...]) -> str:

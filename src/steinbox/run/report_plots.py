@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from steinbox.common.arrays import Array, IntegerArray
+from steinbox.common.labels import label
 from steinbox.maps.bounds import Between, OneSided, Parameter, Periodic
 from steinbox.numerics.weights import systematic_resample
 from steinbox.report import Cloud, Curve, Way
+from steinbox.run.status import Status
+from steinbox.run.summary import scalars
 
 if TYPE_CHECKING:
+    from steinbox.run.record import Record
     from steinbox.run.result import Result
 
 _NUM_DRAWS = 3000  # of the pool, that the densities are shaded from
@@ -36,7 +40,7 @@ def make_cloud(result: Result) -> Cloud:
     particles = np.column_stack([particles, *(of_particles[name][shown] for name in of_pool)])
     low, high = _limits(np.concatenate([draws, particles[result.weights[shown] > 0]]), 0.002, result)
     return Cloud(
-        labels=_labels(result, (*result.names, *of_pool)),
+        labels=[label(name, result.units) for name in (*result.names, *of_pool)],
         draws=draws,
         particles=particles,
         weights=result.weights[shown],
@@ -48,11 +52,10 @@ def make_cloud(result: Result) -> Cloud:
 
 def make_way(result: Result) -> Way:
     """The particles of recorded moments, or all evaluations in their order."""
-    record = getattr(result, "record", None)
-    return _evaluations(result) if record is None or not len(record.num_evals) else _frames(result, record)
+    return _frames(result, result.record) if result.record else _evaluations(result)
 
 
-def _frames(result: Result, record: Any) -> Way:
+def _frames(result: Result, record: Record) -> Way:
     num_frames, num_particles, dimension = record.particles.shape
     times = _evenly(num_frames, _NUM_PLACES)
     rows = _evenly(num_particles, max(20, _MAX_FRAME_NUMBERS // (len(times) * dimension)))
@@ -60,20 +63,19 @@ def _frames(result: Result, record: Any) -> Way:
     begin = np.arange(len(times)) * len(rows)
     points = points.reshape(-1, dimension)
     low, high = _limits(points, 0.005, result)
-    caption = "Dots: the particles after so many evaluations. Shaded: the distribution that the run ended with."
-    is_flow = bool(getattr(record, "is_flow", False))
-    if is_flow:
+    caption = f"Dots: the particles after so many evaluations. {_describe_shade(result)}"
+    if record.is_flow:
         caption += " Lines: how far each particle came since the moment before."
     return Way(
         caption=caption,
-        num_evals=np.asarray(record.num_evals[times], dtype=np.int64),
+        num_evals=record.num_evals[times],
         begin=begin,
         end=begin + len(rows),
         points=points,
         log_prob=log_prob.reshape(-1),
         low=low,
         high=high,
-        is_flow=is_flow,
+        is_flow=record.is_flow,
     )
 
 
@@ -86,8 +88,8 @@ def _evaluations(result: Result) -> Way:
     subset = f" ({len(rows):,} of {len(archive):,} are shown)" if len(rows) < len(archive) else ""
     return Way(
         caption=(
-            f"Every dot is an evaluation that succeeded{subset}, in their order; the latest stand out. Shaded: the "
-            "distribution that the run ended with."
+            f"Every dot is an evaluation that succeeded{subset}, in their order; the latest stand out. "
+            f"{_describe_shade(result)}"
         ),
         num_evals=rows[end - 1] + 1 if len(rows) else end,
         begin=np.zeros(len(end), dtype=np.int64),
@@ -97,6 +99,10 @@ def _evaluations(result: Result) -> Way:
         low=low,
         high=high,
     )
+
+
+def _describe_shade(result: Result) -> str:
+    return f"Shaded: the distribution that the run {'has so far' if result.status is Status.RUNNING else 'ended with'}."
 
 
 def _evenly(number: int, at_most: int) -> IntegerArray:
@@ -137,13 +143,3 @@ def make_curves(trace: Mapping[str, Array]) -> list[Curve]:
         for name, values in numeric.items()
         if np.isfinite(values).any()
     ]
-
-
-def scalars(derived: Mapping[str, Array]) -> dict[str, Array]:
-    """Those that are one number."""
-    return {name: np.asarray(values, dtype=np.float64) for name, values in derived.items() if values.ndim == 1}
-
-
-def _labels(result: Result, names: tuple[str, ...]) -> list[str]:
-    units = getattr(result, "units", {})
-    return [f"{name} [{units[name]}]" if units.get(name) else name for name in names]

@@ -18,12 +18,13 @@ from steinbox.common.tables import html_paragraphs
 from steinbox.densities.initial import Initial
 from steinbox.evaluation import Archive, Failure
 from steinbox.maps.bounds import Bounds
+from steinbox.run.arrivals import Arrivals
 from steinbox.run.expectations import Estimate, WeightedPoints
 from steinbox.run.export import to_arviz, to_dataframe, write_netcdf
 from steinbox.run.record import Record
 from steinbox.run.result_file import read_result, require_ending, write_result
 from steinbox.run.status import Status
-from steinbox.run.summary import QUANTILES, Summary
+from steinbox.run.summary import Summary, numbers_of, scalars
 from steinbox.samplers.base import Coverage
 
 if TYPE_CHECKING:
@@ -33,16 +34,6 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, eq=False, repr=False)
 class Result:
     """The particles and their story. Frozen; not iterable.
-
-    Examples
-    --------
-    >>> import steinbox as sb
-    >>> result = sb.sample(lambda x: -0.5 * float(x @ x), sb.Gaussian([1.0, 1.0], std=2), names=["a", "b"],
-    ...                    num_particles=50, max_evals=1_000, seed=0)
-    >>> result.particles.shape, result["a"].shape, len(result.archive)
-    ((50, 2), (50,), 1000)
-    >>> bool(abs(result.mean).max() < 0.1), result.warnings
-    (True, ())
 
     Attributes
     ----------
@@ -97,6 +88,20 @@ class Result:
         The particles after some of the iterations, if ``record=`` asked for them.
     units, descriptions : mapping of str to str
         Of parameters and derived quantities, as far as they were given.
+    prior_draws : (k, d) array or None
+        Draws from the prior, if a :class:`~steinbox.Model` was sampled.
+    arrivals : Arrivals or None
+        In which order evaluations came back, if the run was asynchronous: ``asynchronous=result.arrivals`` repeats it.
+
+    Examples
+    --------
+    >>> import steinbox as sb
+    >>> result = sb.sample(lambda x: -0.5 * float(x @ x), sb.Gaussian([1.0, 1.0], std=2), names=["a", "b"],
+    ...                    num_particles=50, max_evals=1_000, seed=0)
+    >>> result.particles.shape, result["a"].shape, len(result.archive)
+    ((50, 2), (50,), 1000)
+    >>> bool(abs(result.mean).max() < 0.1), result.warnings
+    (True, ())
     """
 
     particles: Array
@@ -127,6 +132,8 @@ class Result:
     record: Record | None = None
     units: Mapping[str, str] = field(default_factory=dict)
     descriptions: Mapping[str, str] = field(default_factory=dict)
+    prior_draws: Array | None = None
+    arrivals: Arrivals | None = None
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -214,19 +221,29 @@ class Result:
         return points.expectation(function if vectorized else lambda x: np.array([function(row) for row in x]))
 
     def summary(self) -> Summary:
-        """Mean with its error, standard deviation, quantiles and effective sample size of every parameter."""
-        points = self._weighted_points
+        """Mean with its error, standard deviation, quantiles and effective sample size of every parameter.
+
+        Below them those of every derived quantity that is a number, from the points where it was returned.
+        """
+        derived = scalars(self.pool_derived, self.names)
+        numbers = numbers_of([self._weighted_points, *map(self._weighted_values, derived.values())])
+        for each in (numbers["mean"], *numbers["quantiles"]):
+            each[: len(self.names)] = self._wrapped(each[: len(self.names)])
         return Summary(
-            names=self.names,
-            mean=self.mean,
-            sd=np.sqrt(np.diag(points.cov.value)),
-            mcse=points.mean.error,
-            quantiles=self.quantile(QUANTILES).value,
+            names=(*self.names, *derived),
+            derived=tuple(derived),
             status=self.status,
             warnings=self.warnings,
             units=self.units,
             descriptions=self.descriptions,
+            **numbers,
         )
+
+    def _weighted_values(self, values: Array) -> WeightedPoints:
+        """The values of a derived quantity at the points of the pool that have one, as points of one coordinate."""
+        known = np.isfinite(values)
+        merged = WeightedPoints.merge(np.column_stack([self.pool, values])[known], self.pool_weights[known])
+        return WeightedPoints(merged.points[:, -1:], merged.weights)
 
     @cached_property
     def _weighted_points(self) -> WeightedPoints:
@@ -316,9 +333,10 @@ class Result:
         Needs ``pip install "steinbox[arviz]"``. The group ``posterior`` has draws from the weighted pool, in random
         order and as one chain. By default there are as many as the pool is worth, so that errors and effective sample
         sizes of ArviZ are about right; if you ask for more, these are too good. The group ``pool`` has all points, with
-        ``weight`` and ``log_prob``. Diagnostics of convergence (R-hat, autocorrelation) do not apply: this is no
-        Markov chain. A slash in a parameter's name becomes an underscore. Units and descriptions are the attributes
-        ``units`` and ``long_name`` of the variables, as the CF conventions have it.
+        ``weight`` and ``log_prob``; ``prior`` has draws from a Model's prior. Diagnostics of convergence (R-hat,
+        autocorrelation) do not apply: this is no Markov chain. A slash in a parameter's name becomes an underscore.
+        Units and descriptions are the attributes ``units`` and ``long_name`` of the variables, as the CF conventions
+        have it.
         """
         return to_arviz(self, num_draws)
 

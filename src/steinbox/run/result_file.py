@@ -23,8 +23,8 @@ from steinbox.samplers.base import Coverage
 if TYPE_CHECKING:
     from steinbox.run.result import Result
 
-_FORMAT = 7
-_READABLE = (6, 7)  # 6 had no units and no record; 5 had no log-densities of the pool
+_FORMAT = 8
+_READABLE = (6, 7, 8)  # 7 had no draws from the prior; 6 had no units and no record; 5 had no log-densities of the pool
 _PLAIN = (
     "names",
     "num_evals",
@@ -81,6 +81,7 @@ def read_result(path: str | Path) -> dict[str, Any]:
 def _to_header_and_arrays(result: Result) -> tuple[dict[str, Any], dict[str, Array]]:
     of_mixture: dict[str, Array] = {}
     of_record: dict[str, Array] = {}
+    of_arrivals: dict[str, Array] = {}
     header = {name: getattr(result, name) for name in _PLAIN} | {
         "format": f"steinbox-result-{_FORMAT}",
         "bounds": None if result.bounds is None else result.bounds.to_json(),
@@ -88,11 +89,15 @@ def _to_header_and_arrays(result: Result) -> tuple[dict[str, Any], dict[str, Arr
         "status": result.status.name,
         "mixture": pack(result.mixture, of_mixture),
         "record": pack(result.record, of_record),
+        "arrivals": pack(result.arrivals, of_arrivals),
         "coverage": None if result.coverage is None else asdict(result.coverage),
     }
     arrays = {name: getattr(result, name) for name in _ARRAYS}
+    if result.prior_draws is not None:
+        arrays["prior_draws"] = result.prior_draws
     arrays |= {f"mixture/{name}": values for name, values in of_mixture.items()}
     arrays |= {f"record/{name}": values for name, values in of_record.items()}
+    arrays |= {f"arrivals/{name}": values for name, values in of_arrivals.items()}
     arrays |= {f"archive/{name}": values for name, values in result.archive.to_arrays().items()}
     arrays |= {f"trace/{name}": values for name, values in result.trace.items()}
     return header, arrays
@@ -108,7 +113,9 @@ def _from_header_and_arrays(header: dict[str, Any], arrays: dict[str, Array]) ->
         "status": Status[header["status"]],
         "coverage": None if header["coverage"] is None else Coverage(**header["coverage"]),
         "mixture": unpack(header["mixture"], _pop_prefix(arrays, "mixture/")),
+        "prior_draws": arrays.pop("prior_draws", None),
         "record": unpack(header.get("record"), _pop_prefix(arrays, "record/")),
+        "arrivals": unpack(header.get("arrivals"), _pop_prefix(arrays, "arrivals/")),
     }
     require_counts(header["num_evals"], header["failures"], archive)
     header["num_failures"] = count_failures(header["failures"])

@@ -71,8 +71,9 @@ def restore_run(
     except (TypeError, ValueError, KeyError) as error:
         raise CheckpointError(f"the checkpoint holds no state of a random generator: {error}") from None
     if isinstance(sampler, Extendable) and is_longer:
-        return RunState(sampler.extend(stored.state, asked, rng), stored.trace, stored.record)
-    return RunState(stored.state, stored.trace, stored.record)
+        state = sampler.extend(stored.state, asked, rng)
+        return RunState(state, stored.trace, stored.record, stored.arrivals, stored.opened)
+    return RunState(stored.state, stored.trace, stored.record, stored.arrivals, stored.opened)
 
 
 def checkpoint_hook(
@@ -96,7 +97,18 @@ def checkpoint_hook(
         def take() -> Snapshot:
             archive = evaluator.archive.first(account.num_archived)
             trace = tuple(run_state.trace[:num_done])
-            return Snapshot(problem, seed, generator, account, archive, run_state.state, trace, run_state.record)
+            return Snapshot(
+                problem,
+                seed,
+                generator,
+                account,
+                archive,
+                run_state.state,
+                trace,
+                run_state.record,
+                run_state.arrivals,
+                run_state.opened,
+            )
 
         journal.keep(take)
 

@@ -14,15 +14,17 @@ import io
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass, is_dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from steinbox.common.arrays import Array
-from steinbox.common.files import load_arrays, without_controls
+from steinbox.common.files import load_arrays
 from steinbox.common.serialization import SerializationError, describe_format, pack, unpack
+from steinbox.common.text import plain_tree
 from steinbox.evaluation import Account, Archive, require_counts
+from steinbox.run.arrivals import Arrivals, OpenBatch
 from steinbox.run.loop import trace_columns
 from steinbox.run.record import Record
 
@@ -42,6 +44,8 @@ class Snapshot:
     state: Any
     trace: tuple[Mapping[str, float | str], ...]
     record: Record | None = None
+    arrivals: Arrivals | None = None
+    opened: tuple[OpenBatch, ...] = ()
 
 
 class UnreadableError(Exception):
@@ -60,6 +64,8 @@ def encode(snapshot: Snapshot) -> bytes:
         "state": pack(snapshot.state, arrays),
         "trace": pack(trace_columns(snapshot.trace), arrays),
         "record": pack(snapshot.record, arrays),
+        "arrivals": pack(snapshot.arrivals, arrays),
+        "opened": pack(snapshot.opened, arrays),
     }
     buffer = io.BytesIO()
     np.savez(buffer, allow_pickle=False, header=np.array(json.dumps(header)), **arrays)
@@ -83,17 +89,21 @@ def decode(data: bytes) -> Snapshot:
     try:
         arrays = load_arrays(content)
         header = json.loads(str(arrays.pop("header")))
-        header["account"] = without_controls(header["account"])  # the rest is compared, and shown by nobody
+        header["account"] = plain_tree(header["account"])  # the rest is compared, and shown by nobody
         account, archive, state, trace, record = (
             unpack(header[key], arrays) for key in ("account", "archive", "state", "trace", "record")
         )
         if not (isinstance(account, Account) and isinstance(archive, Archive) and is_dataclass(state)):
             raise ValueError("it holds no state of a run")
+        arrivals, opened = unpack(header.get("arrivals"), arrays), unpack(header.get("opened"), arrays) or ()
         if not isinstance(record, Record | None):
             raise ValueError("it holds no record of a run")
+        if not (isinstance(arrivals, Arrivals | None) and all(isinstance(each, OpenBatch) for each in opened)):
+            raise ValueError("it holds no log of a run")
         require_counts(account.num_evals, account.failures, archive)
         problem, seed, generator = dict(header["problem"]), int(header["seed"]), dict(header["generator"])
-        return Snapshot(problem, seed, generator, account, archive, state, _rows(trace), record)
+        found = Snapshot(problem, seed, generator, account, archive, state, _rows(trace), record)
+        return replace(found, arrivals=arrivals, opened=opened)
     except SerializationError:
         raise
     except Exception as error:

@@ -6,8 +6,18 @@ from enum import Enum
 
 
 class Status(Enum):
-    """Why a run ended; ``str(status)`` is the sentence."""
+    """Why a run ended; ``str(status)`` is the sentence. Only what a live view shows is of a run that goes on.
 
+    Examples
+    --------
+    >>> import steinbox as sb
+    >>> print(sb.Status.BUDGET_SPENT)
+    The budget of evaluations was spent.
+    >>> sb.Status.INTERRUPTED.is_complete
+    False
+    """
+
+    RUNNING = "The run goes on; the particles are those of its last complete iteration."
     FINISHED = "The run came to its end: all that the method and its settings ask for was done."
     CONVERGED = "The method has converged: more evaluations would hardly change the particles."
     BUDGET_SPENT = "The budget of evaluations was spent."

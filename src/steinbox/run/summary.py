@@ -1,15 +1,17 @@
-"""The table of a result: a row of numbers for every parameter, and what there is to say about them."""
+"""The table of a result: a row of numbers for every quantity, and what there is to say about them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from steinbox.common.arrays import Array
 from steinbox.common.labels import label
 from steinbox.common.tables import html_paragraphs, html_table, text_table
+from steinbox.run.expectations import WeightedPoints
 from steinbox.run.status import Status
 
 QUANTILES = (0.05, 0.5, 0.95)
@@ -17,25 +19,30 @@ QUANTILES = (0.05, 0.5, 0.95)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Summary:
-    """Numbers for every parameter. ``str()`` gives a table; in a notebook it is shown as one.
+    """Numbers for every parameter, and every derived quantity that is a number.
+
+    ``str()`` gives a table; in a notebook it is shown as one.
 
     Attributes
     ----------
-    names : tuple of str
-    mean, sd : (d,) arrays
+    names : tuple of k str
+        First the parameters', then those of derived quantities.
+    mean, sd : (k,) arrays
         Mean and standard deviation.
-    mcse : (d,) array
+    mcse : (k,) array
         The Monte Carlo standard error of the mean.
-    quantiles : (3, d) array
+    quantiles : (3, k) array
         5%, 50% and 95%.
-    effective_sample_size : (d,) array
+    effective_sample_size : (k,) array
         How many independent draws would have that error: (sd / mcse)².
     status : Status
         Why the run ended.
     warnings : tuple of str
         Reasons not to trust the numbers.
     units, descriptions : mapping of str to str
-        Of the parameters that have them, by name.
+        Of those that have them, by name.
+    derived : tuple of str
+        Which of the names are not parameters.
     """
 
     names: tuple[str, ...]
@@ -47,10 +54,11 @@ class Summary:
     warnings: tuple[str, ...]
     units: Mapping[str, str] = field(default_factory=dict)
     descriptions: Mapping[str, str] = field(default_factory=dict)
+    derived: tuple[str, ...] = ()
 
     @property
     def effective_sample_size(self) -> Array:
-        """How many independent draws would have the error of the mean; NaN for a parameter that does not vary."""
+        """How many independent draws would have the error of the mean; NaN for what does not vary."""
         varies = self.mcse > 0
         return np.where(varies, self.sd / np.where(varies, self.mcse, 1.0), np.nan) ** 2
 
@@ -70,9 +78,14 @@ class Summary:
 
     @property
     def sentences(self) -> list[str]:
-        """What the parameters are, the status and the warnings."""
-        described = [f"{name}: {self.descriptions[name]}" for name in self.names if self.descriptions.get(name)]
-        return [*described, str(self.status), *(f"Warning: {warning}" for warning in self.warnings)]
+        """What the quantities are, the status and the warnings."""
+        return [*self.notes, str(self.status), *(f"Warning: {warning}" for warning in self.warnings)]
+
+    @property
+    def notes(self) -> list[str]:
+        """What the quantities are."""
+        derived = [f"Derived quantities: {', '.join(self.derived)}."] if self.derived else []
+        return derived + [f"{name}: {self.descriptions[name]}" for name in self.names if self.descriptions.get(name)]
 
     @property
     def _labels(self) -> tuple[str, ...]:
@@ -85,3 +98,19 @@ class Summary:
 
     def _repr_html_(self) -> str:
         return html_table(self.columns, self.rows) + html_paragraphs(self.sentences)
+
+
+def scalars(derived: Mapping[str, Array], names: tuple[str, ...] = ()) -> dict[str, Array]:
+    """Those that are one number, and have none of these names."""
+    return {
+        name: np.asarray(values, dtype=np.float64)
+        for name, values in derived.items()
+        if values.ndim == 1 and name not in names
+    }
+
+
+def numbers_of(points: Iterable[WeightedPoints]) -> dict[str, Any]:
+    """Mean, its error, standard deviation and quantiles of all columns, one after the other."""
+    each = [(p.mean.value, p.mean.error, np.sqrt(np.diag(p.cov.value)), p.quantile(QUANTILES).value) for p in points]
+    means, errors, sds, quantiles = (np.concatenate(parts, axis=-1) for parts in zip(*each, strict=True))
+    return {"mean": means, "mcse": errors, "sd": sds, "quantiles": quantiles}

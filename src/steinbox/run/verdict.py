@@ -56,6 +56,17 @@ def judge(result: Result, diagnostics: Diagnostics | None) -> Verdict:
     return Verdict(_HEADLINES[worst_level(findings)], findings, tuple(_advice(result, needs_more=needs_more)))
 
 
+def judge_unfinished(result: Result) -> Verdict:
+    """What can be said of a run that goes on."""
+    findings = (Finding(Level.NOTE, str(Status.RUNNING)), *_failure_findings(result))
+    advice = (
+        "Wait: what is below is how far it has come, and changes with every iteration.",
+        "Stop it if this is enough, or if it goes wrong: as after Ctrl-C, the particles of the last complete "
+        "iteration are its result.",
+    )
+    return Verdict("Not yet: the run goes on.", findings, advice)
+
+
 def has_pool(result: Result) -> bool:
     """Whether the particles were chosen from more points than they are."""
     return len(result.pool) != len(result.particles) or not np.array_equal(result.pool, result.particles)

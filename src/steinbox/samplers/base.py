@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
@@ -169,7 +169,14 @@ class Sample:
 
     If they were chosen from a larger weighted pool, that comes with them. ``log_evidence`` is the logarithm of the
     density's integral, if the sampler estimates it; ``coverage`` what it knows of modes not seen; ``warnings`` are
-    reasons not to trust the particles, each a sentence.
+    reasons not to trust the particles, each a sentence; ``forces`` what moves them, by name, for ``record=``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import steinbox as sb
+    >>> sb.Sample.equally_weighted(np.zeros((4, 2)), np.zeros(4)).weights
+    array([0.25, 0.25, 0.25, 0.25])
     """
 
     particles: Array
@@ -180,6 +187,7 @@ class Sample:
     log_evidence_error: float = np.nan
     warnings: tuple[str, ...] = ()
     coverage: Coverage | None = None
+    forces: Mapping[str, Array] = field(default_factory=dict)
 
     @property
     def mean_log_prob(self) -> float:

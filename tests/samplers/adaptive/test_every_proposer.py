@@ -43,9 +43,10 @@ def test_a_run_with_it_resumes_bit_for_bit(name, tmp_path):
         if iteration.index == 4:
             raise KeyboardInterrupt
 
-    whole = run(beside_the_family(name))
-    run(beside_the_family(name), checkpoint=tmp_path / "run.ckpt", callback=interrupt)
-    resumed = run(beside_the_family(name), checkpoint=tmp_path / "run.ckpt")
+    settings = {"max_evals": 800, "checkpoint": tmp_path / "run.ckpt"}
+    whole = run(beside_the_family(name), max_evals=800)
+    run(beside_the_family(name), **settings, callback=interrupt)
+    resumed = run(beside_the_family(name), **settings)
     np.testing.assert_array_equal(resumed.particles, whole.particles)
     np.testing.assert_array_equal(resumed.pool_weights, whole.pool_weights)
 

@@ -5,6 +5,7 @@ matrix. No array here is larger than ``MAX_TILE_ROWS × n``, none is n × n × d
 """
 
 from steinbox.numerics.pairwise.distances import median_squared_distance, squared_distances
+from steinbox.numerics.pairwise.matrix_stein import MatrixSteinKernel, matrix_stein_sums
 from steinbox.numerics.pairwise.stein import SteinKernel, stein_sums
 from steinbox.numerics.pairwise.sums import (
     kernel_expansion,
@@ -17,12 +18,14 @@ from steinbox.numerics.pairwise.sums import (
 )
 
 __all__ = [
+    "MatrixSteinKernel",
     "SteinKernel",
     "kernel_expansion",
     "kernel_expansion_slopes",
     "kernel_gradient_scatter",
     "kernel_sums",
     "log_kernel_expansion",
+    "matrix_stein_sums",
     "median_squared_distance",
     "squared_distances",
     "stein_sums",

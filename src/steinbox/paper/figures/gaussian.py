@@ -33,7 +33,6 @@ from steinbox.paper.figures.gaussian_rows import (
     surrogate_setting,
 )
 from steinbox.paper.figures.settings import paper_settings
-from steinbox.paper.hybrid import Hybrid
 from steinbox.paper.measures import SphericalMixture
 from steinbox.paper.table import Row, Table, Task
 from steinbox.paper.targets import paper_gaussian, paper_gaussian_surrogate
@@ -104,7 +103,7 @@ def _make_sampler(task: Task) -> Method[Any]:
     if task.method == SVGD:
         return samplers.SVGD(**common)
     if task.method == HYBRID:
-        return Hybrid(share=float(parse_options(task.setting)["share"]), **common)
+        return samplers.SVGD(flat_share=float(parse_options(task.setting)["share"]), **common)
     is_flat = parse_options(task.setting)["ratio"] == "inf"
     return GFSVGD(surrogate=surrogates.Flat() if is_flat else _make_proposal(task.setting), **common)
 

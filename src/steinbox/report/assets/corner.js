@@ -2,7 +2,8 @@
 
 const corner = {
   canvas: element("corner-plot"),
-  cloud: report.cloud,
+  cloud: null,
+  byLogDensity: [], /* particles, the highest first */
   chosen: [],
   picked: -1,
   isPinned: false,
@@ -12,12 +13,15 @@ const corner = {
 const MAX_CHOSEN = 8;
 const REACH = 16; /* pixels within which a particle is picked */
 
-const byLogDensity = report.cloud.log_prob
-  .map((_, i) => i)
-  .sort((a, b) => (report.cloud.log_prob[b] ?? -Infinity) - (report.cloud.log_prob[a] ?? -Infinity));
+function loadCorner() {
+  const { log_prob } = (corner.cloud = report.cloud);
+  corner.byLogDensity = log_prob.map((_, i) => i).sort((a, b) => (log_prob[b] ?? -Infinity) - (log_prob[a] ?? -Infinity));
+  [corner.picked, corner.isPinned] = [-1, false];
+}
 
 function buildChooser() {
   const { cloud, canvas } = corner;
+  element("choices").replaceChildren();
   corner.chosen = cloud.labels.map((_, k) => k).slice(0, room(canvas) < 500 ? 3 : 5);
   cloud.labels.forEach((name, k) => {
     const label = make("label");
@@ -230,7 +234,7 @@ function describePicked() {
     box.replaceChildren(make("p", "Point at a particle, or tap it, to see its values; with the keyboard, use the arrow keys."));
     return;
   }
-  const rank = byLogDensity.indexOf(picked) + 1;
+  const rank = corner.byLogDensity.indexOf(picked) + 1;
   const weight = `${show(100 * cloud.weights[picked])}% of the weight`;
   const words = `Particle ${picked + 1} of ${cloud.weights.length}: log-density ${show(cloud.log_prob[picked])} (number ${rank} from the highest), ${weight}.`;
   const list = make("dl");
@@ -261,6 +265,7 @@ function nearest(event) {
 }
 
 function pickByKey(event) {
+  const { byLogDensity } = corner;
   const place = byLogDensity.indexOf(corner.picked);
   const last = byLogDensity.length - 1;
   const steps = { ArrowRight: place + 1, ArrowDown: place + 1, ArrowLeft: place - 1, ArrowUp: place - 1, Home: 0, End: last };
@@ -276,6 +281,7 @@ function pickByKey(event) {
 
 function startCorner() {
   const { canvas } = corner;
+  loadCorner();
   buildChooser();
   describePicked();
   canvas.addEventListener("pointermove", (event) => {

@@ -56,7 +56,7 @@ function drawCurve({ name, values }) {
   return figure;
 }
 
-function startCurves() {
+function drawCurves() {
   const grid = element("curve-grid");
-  if (grid) grid.append(...report.curves.filter((curve) => curve.values.some(isNumber)).map(drawCurve));
+  if (grid) grid.replaceChildren(...report.curves.filter((curve) => curve.values.some(isNumber)).map(drawCurve));
 }

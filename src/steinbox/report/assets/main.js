@@ -8,7 +8,7 @@ function drawAll() {
 for (const part of document.querySelectorAll(".script-only")) part.hidden = false;
 startCorner();
 startWay();
-startCurves();
+drawCurves();
 drawAll();
 
 let lastWidth = window.innerWidth;

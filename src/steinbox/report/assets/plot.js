@@ -1,7 +1,7 @@
 "use strict";
 /* What all plots share: the data, colors of the theme, a sharp canvas, axes, shaded densities. */
 
-const report = JSON.parse(document.getElementById("data").textContent);
+let report = JSON.parse(document.getElementById("data").textContent);
 const BINS = 40; /* of a density, in each direction */
 const MASSES = [0.95, 0.8, 0.5, 0.2]; /* that the shaded regions hold */
 const SHADES = [0.14, 0.3, 0.52, 0.8]; /* of these regions: opacity */

@@ -1,6 +1,6 @@
 /* The slider through the run: which points there were after so many evaluations. */
 
-const way = { data: report.way, canvas: element("way-plot"), place: 0, timer: 0, background: null };
+const way = { data: null, canvas: element("way-plot"), place: 0, timer: 0, background: null };
 const LOG_DENSITY = "log-density";
 const FRAME_MILLISECONDS = 90;
 
@@ -126,7 +126,17 @@ function play() {
   way.timer = setInterval(() => (way.place < last ? moveTo(way.place + 1) : stopPlaying()), FRAME_MILLISECONDS);
 }
 
+/* The last place of the slider, with the data as they are now. */
+function loadWay() {
+  way.data = report.way;
+  way.background = null;
+  way.place = way.data.num_evals.length - 1;
+  element("way-slider").max = String(way.place); /* before its value, which cannot be larger */
+  element("way-slider").value = String(way.place);
+}
+
 function startWay() {
+  loadWay();
   const { data } = way;
   const names = [...report.cloud.labels.slice(0, data.points.length), LOG_DENSITY];
   for (const id of ["way-x", "way-y"]) {
@@ -136,12 +146,9 @@ function startWay() {
   element("way-x").value = "0";
   element("way-y").value = "1";
   const slider = element("way-slider");
-  slider.max = String(data.num_evals.length - 1);
   slider.addEventListener("input", () => {
     stopPlaying();
     moveTo(Number(slider.value));
   });
   element("way-play").addEventListener("click", play);
-  way.place = data.num_evals.length - 1;
-  slider.value = slider.max;
 }

@@ -47,6 +47,8 @@ class View:
         What was asked for, and what was used so far.
     num_left : int
         Evaluations left, without those that were reserved.
+    num_out : int
+        Evaluations of which the values are not back yet.
     batch_size : int
         Evaluations of a usual batch.
     is_enough : bool
@@ -74,6 +76,7 @@ class View:
     is_noisy: bool
     tuning: Tuning
     noise: Noise | None = None
+    num_out: int = 0
 
 
 # -- what it may offer -------------------------------------------------------------------------------------------------
@@ -201,13 +204,12 @@ def update_shares(state: AdaptiveState, min_share: float) -> Mapping[str, float]
     Nothing changes if a proposer had the batch for itself.
     """
     sources = state.archive.sources[-len(state.next.sources) :]
-    counts = np.array([source.count for source in sources])
-    if len(sources) < 2 or counts.min() == 0:
+    names = list(dict.fromkeys(source.proposer for source in sources))
+    owners = np.repeat([names.index(each.proposer) for each in sources], [each.count for each in sources])
+    if len(names) < 2 or np.bincount(owners, minlength=len(names)).min() == 0:
         return state.shares
-    weights = normalize(state.tempering * finite_log_weights(state.archive.log_weights))
-    parts = np.split(weights[-counts.sum() :], np.cumsum(counts)[:-1])
-    earned = np.array([part.mean() for part in parts])
-    names = [source.proposer for source in sources]
+    weights = normalize(state.tempering * finite_log_weights(state.archive.log_weights))[-len(owners) :]
+    earned = np.array([weights[owners == k].mean() for k in range(len(names))])
     old = np.array([state.shares.get(name, 1 / len(names)) for name in names])
     new = 0.5 * (old / old.sum() + earned / max(earned.sum(), 1e-300))
     return {**state.shares, **dict(zip(names, raise_to_floor(new, min_share).tolist(), strict=True))}

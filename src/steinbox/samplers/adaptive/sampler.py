@@ -7,6 +7,7 @@ r"""Adaptive importance sampling in ask, evaluate, tell.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -218,13 +219,13 @@ class AdaptiveSampler(Sampler[AdaptiveState]):
         else:
             state = self._temper(self._archive(state, points, evaluation))
         state = self._decide_next(state, rng)
-        return state, _info(state, batch)
+        return state, _info(state, batch.proposers)
 
     def is_converged(self, state: AdaptiveState) -> bool:
         """Whether the points are worth so much, and agree so well with what they said before, that more is no use."""
         if not self._is_enough(state):
             return False
-        view = self._view(state, state.max_evals - state.num_evals)
+        view = self._view(state, state.num_left)
         return all(each.is_done(view, state.memories.get(each.name)) for each in self.settings.proposers)
 
     def is_finished(self, state: AdaptiveState) -> bool:
@@ -239,6 +240,55 @@ class AdaptiveSampler(Sampler[AdaptiveState]):
         """That of all weighted points: no particles are chosen for it."""
         weights = normalize(state.archive.log_weights)
         return float(weights @ np.where(weights > 0, state.archive.log_prob, 0.0))
+
+    # -- without waiting for whole batches -----------------------------------------------------------------------------
+
+    def draw(self, state: AdaptiveState, index: int, rng: np.random.Generator) -> Batch | None:
+        """The next batch; then more draws of the densities of the last shared one, or of the initial distribution."""
+        if index == 0:
+            return state.next
+        size = self._batch_size(state.archive.dimension, state.max_evals)
+        if state.shared:
+            return allocate(state.shared, state.shares, size, self.settings.tuning.min_share, rng)
+        return self._draw_initial(size, rng) if state.fit is None else None
+
+    def tell_parts(
+        self, state: AdaptiveState, parts: Sequence[tuple[Batch, Evaluation]], num_out: int, rng: np.random.Generator
+    ) -> tuple[AdaptiveState, Info]:
+        """Archive the values, each with the density it was drawn from, and decide what to draw from now on.
+
+        While a proposer waits for a batch of its own, the others are asked for densities.
+        """
+        num_told = sum(len(batch.points) for batch, _ in parts)
+        state = replace(state, num_evals=state.num_evals + num_told, num_out=num_out)
+        draws = [part for part in parts if part[0].probed_by is None]
+        for is_shared in (False, True):  # those that compete are the last, and may be all
+            state = self._archive_parts(state, [part for part in draws if part[0].is_shared == is_shared])
+        if draws:
+            state = self._temper(state)
+        for batch, evaluation in parts:
+            if batch.probed_by is not None:
+                state = self._teach(state, batch.probed_by, evaluation)
+        waits_for = "" if any(batch.is_whole for batch, _ in parts) else state.waits_for
+        state = replace(state, next=Batch.nothing(state.archive.dimension), waits_for=waits_for)
+        state = self._decide_next(state, rng)
+        names = dict.fromkeys(name for batch, _ in parts for name in batch.proposers.split(", "))
+        return replace(state, waits_for=state.next.asked_by or waits_for), _info(state, ", ".join(names))
+
+    def _archive_parts(self, state: AdaptiveState, parts: Sequence[tuple[Batch, Evaluation]]) -> AdaptiveState:
+        if not parts:
+            return state
+        batch, evaluation = Batch.join([each for each, _ in parts]), Evaluation.join([values for _, values in parts])
+        return self._archive(replace(state, next=batch), batch.points, evaluation)
+
+    def num_to_tell(self, state: AdaptiveState) -> int:
+        """A batch."""
+        return self._usual_size(state) if state.next.is_whole else len(state.next.points)
+
+    def num_reserved(self, state: AdaptiveState) -> int:
+        """Those that a proposer wants for the end, if it is not there."""
+        is_end = state.num_out == 0 and state.num_left <= state.num_reserved
+        return 0 if is_end else state.num_reserved
 
     # -- the parts of tell ---------------------------------------------------------------------------------------------
 
@@ -271,7 +321,7 @@ class AdaptiveSampler(Sampler[AdaptiveState]):
 
     def _decide_next(self, state: AdaptiveState, rng: np.random.Generator) -> AdaptiveState:
         """The state with its next batch: the first block that a proposer offers, or draws of all that share it."""
-        num_left = state.max_evals - state.num_evals
+        num_left, state = state.num_left, replace(state, num_reserved=0)
         if num_left == 0:
             return replace(state, next=Batch.nothing(state.archive.dimension))
         num_initial = self._num_initial(state)
@@ -279,16 +329,24 @@ class AdaptiveSampler(Sampler[AdaptiveState]):
             return replace(state, next=self._draw_initial(min(num_initial, num_left), rng))
         shared: dict[str, Density | Initial] = {}
         for proposer in self.settings.proposers:
+            if proposer.name == state.waits_for:
+                shared |= {name: each for name, each in state.shared.items() if name == proposer.name}
+                continue
+            before = state
             state, offer = self._ask_proposer(proposer, state, num_left, rng)
             match offer:
-                case Block(points) | Probe(points) if len(points) > state.max_evals - state.num_evals:
+                case Block() | Probe() if state.waits_for:  # one at a time
+                    state = before
+                case Block(points) | Probe(points) if len(points) > state.num_left:
                     raise StalledError(f"{proposer.name} offers a block of {len(points)} points, too many")
                 case Block(points, sources):
-                    return replace(state, next=Batch(points, sources))
+                    return replace(state, next=Batch(points, sources, asked_by=proposer.name))
                 case Probe(points):
-                    return replace(state, next=Batch(points, (), probed_by=proposer.name))
+                    own = Batch(points, (), probed_by=proposer.name, asked_by=proposer.name)
+                    return replace(state, next=own)
                 case Reserve(num_evals):
                     num_left -= num_evals
+                    state = replace(state, num_reserved=state.num_reserved + num_evals)
                 case CurrentFit(fitted):
                     state = replace(state, fit=offer)
                     shared[proposer.name] = fitted.density
@@ -302,8 +360,9 @@ class AdaptiveSampler(Sampler[AdaptiveState]):
                     )
         if not shared:
             raise StalledError("no proposer offered a density to draw from; FittedFamily() always does")
-        num_next = self._num_next(state, num_left if num_left > 0 else state.max_evals - state.num_evals)
-        return replace(state, next=allocate(shared, state.shares, num_next, self.settings.tuning.min_share, rng))
+        num_next = self._num_next(state, num_left if num_left > 0 else state.num_left)
+        batch = allocate(shared, state.shares, num_next, self.settings.tuning.min_share, rng)
+        return replace(state, next=batch, shared=shared)
 
     def _num_initial(self, state: AdaptiveState) -> int:
         """Draws of the initial distribution that are missing: of the first batch, or if hardly any point is inside."""
@@ -341,6 +400,7 @@ class AdaptiveSampler(Sampler[AdaptiveState]):
             max_evals=state.max_evals,
             num_evals=state.num_evals,
             num_left=num_left,
+            num_out=state.num_out,
             batch_size=self._batch_size(state.archive.dimension, state.max_evals),
             is_enough=self._is_enough(state),
             is_noisy=self.is_noisy,
@@ -371,14 +431,17 @@ class AdaptiveSampler(Sampler[AdaptiveState]):
 
     def _num_next(self, state: AdaptiveState, num_left: int) -> int:
         """A batch, larger once the weights are even; what would be left over is added to the last."""
-        size = self._batch_size(state.archive.dimension, state.max_evals)
-        wanted = size if state.tempering < 1 else max(size, int(self.settings.tuning.growth * len(state.archive)))
+        size, wanted = self._batch_size(state.archive.dimension, state.max_evals), self._usual_size(state)
         return num_left if num_left < wanted + size // 2 else wanted
 
+    def _usual_size(self, state: AdaptiveState) -> int:
+        size = self._batch_size(state.archive.dimension, state.max_evals)
+        return size if state.tempering < 1 else max(size, int(self.settings.tuning.growth * len(state.archive)))
 
-def _info(state: AdaptiveState, batch: Batch) -> Info:
+
+def _info(state: AdaptiveState, proposers: str) -> Info:
     return {
-        "proposers": batch.proposers,
+        "proposers": proposers,
         "tempering": state.tempering,
         "effective_sample_size": state.effective_sample_size,
         "num_components": 0 if state.fit is None else getattr(state.fit.fitted.density, "num_components", 1),

@@ -6,7 +6,7 @@ Both are the same update, :math:`\sum_j w_j [s_j k(x_j, x_i) + c \nabla_{x_j} k(
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,9 +14,11 @@ from steinbox.common.arrays import Array, IntegerArray, Mask
 from steinbox.maps.coordinates import Whitened
 from steinbox.numerics.pairwise import squared_distances
 from steinbox.samplers.base import StalledError
+from steinbox.samplers.stein.force import FlatPart, Force
 from steinbox.surrogates.base import Builder, evaluate
 from steinbox.surrogates.interpolant import Interpolant
 from steinbox.surrogates.smoother import Smoother
+from steinbox.surrogates.weight_fields import WeightField
 
 MAX_KNOWN_POINTS = 500  # of earlier runs, that a surrogate is trained with
 
@@ -48,15 +50,6 @@ class AnnealedValues:
         return self.log_target[: self.num_particles]
 
 
-@dataclass(frozen=True, eq=False)
-class Force:
-    """What moves the particles: scores, log-weights and the factor of the repulsion."""
-
-    score: Array
-    log_weights: Array
-    repulsion: float = 1.0
-
-
 class Drive(ABC):
     """Turns values of the target into a force; immutable."""
 
@@ -77,13 +70,20 @@ class Drive(ABC):
 
 @dataclass(frozen=True)
 class TargetScore(Drive):
-    """The target's own score, all particles inside the support equally weighted."""
+    r"""The target's own score; or that of the surrogate :math:`\rho = p^\beta`, with the weights :math:`p^{\beta-1}`.
+
+    With :math:`\beta = 1` all particles inside the support are equally weighted.
+    """
+
+    exponent: float = 1.0
 
     def force(self, values: AnnealedValues) -> Force:
         if values.score is None:
             raise ValueError("this method needs the target's score; the evaluation has none")
-        log_weights = np.where(np.isfinite(values.log_target_at_particles), 0.0, -np.inf)
-        return Force(values.score, log_weights, values.repulsion)
+        log_target = values.log_target_at_particles
+        inside = np.isfinite(log_target)
+        log_weights = np.where(inside, (self.exponent - 1) * np.where(inside, log_target, 0.0), -np.inf)
+        return Force(self.exponent * values.score, log_weights, values.repulsion)
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,8 @@ class SurrogateScore(Drive):
 
     builder: Builder
     noise: float | bool = False
+    weight: WeightField | None = None
+    weighted_steps: bool = False
 
     @property
     def num_history(self) -> int:
@@ -120,7 +122,38 @@ class SurrogateScore(Drive):
         log_weights = log_importance_weights(log_surrogate, values.log_target_at_particles)
         if isinstance(builder, Smoother):
             log_weights = np.where(np.isfinite(log_weights), 0.0, -np.inf)
-        return Force(score, log_weights)
+        matrices = None if self.weight is None else self.weight.evaluate(values.particles, surrogate)
+        return Force(score, log_weights, matrices=matrices, weighted_steps=self.weighted_steps)
+
+
+@dataclass(frozen=True)
+class WithFlatPart(Drive):
+    r"""Another drive, blended with the surrogate :math:`\rho = 1`: Section 5.1 of the paper suggests it.
+
+    The direction is :math:`(1 - \lambda) \phi + \lambda \phi_{\rho=1}`. Both vanish at the target; with few particles
+    the first has too small a variance, and the second too large a one.
+    """
+
+    drive: Drive
+    share: float | None
+
+    @property
+    def num_history(self) -> int:
+        return self.drive.num_history
+
+    @property
+    def learns_from_values(self) -> bool:
+        return self.drive.learns_from_values
+
+    def force(self, values: AnnealedValues) -> Force:
+        log_target = values.log_target_at_particles
+        log_weights = log_importance_weights(np.zeros(len(log_target)), log_target)
+        return replace(self.drive.force(values), flat=FlatPart(log_weights, self.share))
+
+
+def with_flat_part(drive: Drive, share: float | None) -> Drive:
+    """The drive itself, if there is nothing to blend."""
+    return drive if share == 0 else WithFlatPart(drive, share)
 
 
 def log_importance_weights(log_surrogate: Array, log_target: Array) -> Array:

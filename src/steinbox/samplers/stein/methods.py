@@ -14,12 +14,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy.typing as npt
+
+from steinbox.common.checks import is_number
 from steinbox.samplers.annealing import AnnealedPath, NoPath, Schedule, check_path
 from steinbox.samplers.base import Problem
-from steinbox.samplers.stein.drive import SurrogateScore, TargetScore
+from steinbox.samplers.stein.drive import SurrogateScore, TargetScore, with_flat_part
 from steinbox.samplers.stein.sampler import SteinFlow, SteinMethod
 from steinbox.surrogates.base import Builder, Surrogate, as_builder
 from steinbox.surrogates.interpolant import Interpolant
+from steinbox.surrogates.weight_fields import WeightField, as_weight_field
+
+
+def require_share(name: str, value: object) -> None:
+    """Refuse what is not between zero and one."""
+    if not (is_number(value) and 0 <= value <= 1):  # type: ignore[operator]
+        raise ValueError(f"expected {name} to be a number between 0 and 1, got {value!r}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +42,12 @@ class SVGD(SteinMethod):
 
     Parameters
     ----------
+    exponent : float
+        The :math:`\beta` of a surrogate with the gradient, :math:`\rho = p^\beta`, whose weights are
+        :math:`p^{\beta-1}`. One is SVGD, and a third the best width for a Gaussian (Section 5.1 of the paper).
+    flat_share : float or None
+        The :math:`\lambda` of a blend with the surrogate :math:`\rho = 1`, which widens the particles. None chooses it
+        at every move, so that their spread is right by Stein's identity; it is ``flat_share`` of the trace.
     num_iterations, bandwidth, optimizer, coordinates, kernel, tolerance, rescue
         See :class:`~steinbox.samplers.stein.sampler.SteinMethod`, also for what is in ``result.trace``.
 
@@ -45,12 +61,20 @@ class SVGD(SteinMethod):
     array([ 1., -1.])
     """
 
+    exponent: float = 1.0
+    flat_share: float | None = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_share("exponent", self.exponent)
+        require_share("flat_share", self.flat_share or 0.0)
+
     @property
     def needs_score(self) -> bool:
         return True
 
     def plan(self, problem: Problem) -> SteinFlow:
-        return self.compose(problem, TargetScore(), NoPath())
+        return self.compose(problem, with_flat_part(TargetScore(self.exponent), self.flat_share), NoPath())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +92,14 @@ class GFSVGD(SteinMethod):
     surrogate : Surrogate or Builder
         A fixed :math:`\rho`, any object with ``log_prob(points)`` and ``score(points)``, or one of
         :mod:`steinbox.surrogates` that is rebuilt from the target's values at every step.
+    weight : (d, d) array or WeightField, optional
+        A matrix, or a field of them, that :math:`\rho / p` is multiplied by: see
+        :mod:`steinbox.surrogates.weight_fields`.
+    weighted_steps : bool
+        Whether the step of particle i is also multiplied by :math:`w(x_i)`, as in Theorem 2, where :math:`Z = n`; since
+        p is known up to a constant only, w is divided by its mean. The fixed points are the same.
+    flat_share : float or None
+        As for :class:`SVGD`.
     num_iterations, bandwidth, optimizer, coordinates, kernel, tolerance, rescue
         See :class:`~steinbox.samplers.stein.sampler.SteinMethod`, also for what is in ``result.trace``.
 
@@ -82,13 +114,20 @@ class GFSVGD(SteinMethod):
     """
 
     surrogate: Surrogate | Builder = field(default_factory=Interpolant)
+    weight: npt.ArrayLike | WeightField | None = None
+    weighted_steps: bool = False
+    flat_share: float | None = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         as_builder(self.surrogate)
+        as_weight_field(self.weight)
+        require_share("flat_share", self.flat_share or 0.0)
 
     def plan(self, problem: Problem) -> SteinFlow:
-        return self.compose(problem, SurrogateScore(as_builder(self.surrogate), problem.noise), NoPath())
+        weight = as_weight_field(self.weight)
+        drive = SurrogateScore(as_builder(self.surrogate), problem.noise, weight, self.weighted_steps)
+        return self.compose(problem, with_flat_part(drive, self.flat_share), NoPath())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,7 +187,7 @@ class AnnealedGFSVGD(SteinMethod):
 
     Parameters
     ----------
-    surrogate : Surrogate or Builder
+    surrogate, weight, weighted_steps
         As for :class:`GFSVGD`.
     schedule : Schedule
         Temperatures, see :mod:`steinbox.samplers.annealing`.
@@ -168,15 +207,19 @@ class AnnealedGFSVGD(SteinMethod):
     """
 
     surrogate: Surrogate | Builder = field(default_factory=Interpolant)
+    weight: npt.ArrayLike | WeightField | None = None
+    weighted_steps: bool = False
     schedule: Schedule = field(default_factory=Schedule)
     base: Surrogate | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         as_builder(self.surrogate)
+        as_weight_field(self.weight)
         check_path(self.schedule, self.base)
 
     def plan(self, problem: Problem) -> SteinFlow:
         base = problem.initial if self.base is None else self.base
-        drive = SurrogateScore(as_builder(self.surrogate), problem.noise)
+        weight = as_weight_field(self.weight)
+        drive = SurrogateScore(as_builder(self.surrogate), problem.noise, weight, self.weighted_steps)
         return self.compose(problem, drive, AnnealedPath(base, self.schedule))

@@ -26,8 +26,8 @@ from steinbox.numerics.weights import effective_sample_size, normalize
 from steinbox.samplers.annealing import Path, path_warnings
 from steinbox.samplers.base import Info, Problem, Sample
 from steinbox.samplers.fixed_length import CountingSampler, FixedLength
-from steinbox.samplers.stein.direction import stein_direction
 from steinbox.samplers.stein.drive import AnnealedValues, Drive, nearest_rows, require_two
+from steinbox.samplers.stein.force import find_direction
 from steinbox.samplers.stein.rescue import bring_back, is_hopeless, sort_out
 from steinbox.samplers.stein.warnings import collect_warnings
 
@@ -164,8 +164,7 @@ class SteinFlow(CountingSampler[SteinState]):
         coordinates = settings.coordinates.fit(points)
         z = coordinates.forward(points)
         bandwidth = as_rule(settings.bandwidth)(z)
-        score = coordinates.push_score(force.score)
-        direction = stein_direction(z, score, weights, settings.kernel, bandwidth, force.repulsion)
+        direction, flat_share = find_direction(force, weights, coordinates, z, settings.kernel, bandwidth)
         step, optimizer = settings.optimizer.step(direction, state.optimizer, progress)
         movement = float(np.sqrt(np.mean(step**2)))
         info = {
@@ -175,6 +174,8 @@ class SteinFlow(CountingSampler[SteinState]):
             "step_size": settings.optimizer.step_size(progress),
             "movement": movement,
         }
+        if force.flat is not None:
+            info["flat_share"] = flat_share
         num_kept, worked = self.drive.num_history * len(points), ~values.failed[: len(points)]
         new_state = replace(
             state,
@@ -224,4 +225,8 @@ class SteinFlow(CountingSampler[SteinState]):
         warnings = path_warnings(state.temperature)
         if not warnings and state.weights is not None and state.score is not None:  # on the path, another target's
             warnings = tuple(collect_warnings(state.particles, state.log_prob, state.weights, state.score))
-        return Sample.equally_weighted(state.particles, state.log_prob, warnings)
+        sample = Sample.equally_weighted(state.particles, state.log_prob, warnings)
+        if state.weights is None or state.score is None:
+            return sample
+        step = state.next_particles - state.particles
+        return replace(sample, forces={"importance_weights": state.weights, "score": state.score, "step": step})

@@ -60,7 +60,7 @@ class SurrogateRefinement(Proposer):
         is_poor = view.path[-1].effective_sample_size < view.tuning.max_draws_to_refine * num_particles
         if not (is_affordable and is_poor) or view.num_left < num_particles:
             return None, memory
-        if view.num_left > num_particles:
+        if view.num_left > num_particles or view.num_out > 0:
             return Reserve(num_particles), memory
         return self._refine(view, rng) or (None, memory)
 
