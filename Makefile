@@ -26,7 +26,7 @@ check: $(VENV)/ready-developer
 
 # warnings are errors, and no page may load anything from elsewhere
 docs: $(VENV)/ready-developer
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	$(BIN)/python docs/loads.py site
 
 # what would be released, and whether it is fit to be

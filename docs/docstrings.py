@@ -19,6 +19,7 @@ BLOCK = re.compile(
 )
 TABLE = re.compile(r"^(?P<rule>=+(?: +=+)+)\n(?:.*\n)*?(?P=rule)\n(?:.*\n)*?(?P=rule)$", re.M)
 LITERAL = re.compile("(?<!`)``(?!`)")
+TYPE = re.compile(r"^\w+(?:, \w+)* : .*$", re.M)  # of a parameter: shown as code as it is
 SHARED = re.compile(r"^(?P<names>\w+(?:, \w+)+)\n(?P<text>(?: +\S.*\n?)+)", re.M)
 
 
@@ -34,6 +35,7 @@ def to_markdown(text: str, obj: griffe.Object) -> str:
     """The docstring without roles and directives."""
     text = BLOCK.sub(_fence, text)
     text = TABLE.sub(lambda match: f"```text\n{ROLE.sub(_name, match[0]).replace('``', '')}\n```", text)
+    text = TYPE.sub(lambda match: ROLE.sub(_name, match[0]), text)
     text = SHARED.sub(_separate, text)
     text = MATH.sub(lambda match: f"${' '.join(match['formula'].split())}$", text)
     text = ROLE.sub(lambda match: _link(match, obj), text)

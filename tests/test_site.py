@@ -50,6 +50,7 @@ def owner():
         (":meth:`Elsewhere.go`", '<autoref identifier="Elsewhere.go" optional>`Elsewhere.go`</autoref>'),
         (".. math:: a\n          + b\n\nthen", "\n$$ a + b $$\n\nthen"),
         (".. code-block:: text\n\n   a ─► b\n", "```text\na ─► b\n```\n\n"),
+        ("a : one of :mod:`~steinbox.surrogates`\n    It.", "a : one of surrogates\n    It."),
         ("a, b\n    Both.\n", "a\n    Both.\nb\n    Both.\n"),
         ("===  ===\nx    y\n===  ===\n``a``  b\n===  ===", "```text\n===  ===\nx    y\n===  ===\na  b\n===  ===\n```"),
     ],
