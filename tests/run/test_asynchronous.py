@@ -148,10 +148,11 @@ def test_all_that_is_under_way_is_waited_for_at_the_end():
 
 
 def test_a_run_that_converges_waits_for_all_that_is_under_way():
-    result = run(num_workers=8, max_evals=20_000, num_particles=20, seconds=lambda number, log_prob: 1e6 if number == 700 else 1.0)
+    settings = {"max_evals": 20_000, "num_particles": 20}
+    result = run(num_workers=8, seconds=lambda number, log_prob: 1e6 if number == 300 else 1.0, **settings)
     assert result.status is sb.Status.CONVERGED
     assert sorted(result.arrivals.numbers.tolist()) == list(range(result.num_evals))
-    assert 700 in result.arrivals.told(len(result.arrivals) - 1)
+    assert 300 in result.arrivals.told(len(result.arrivals) - 1)
 
 
 # -- the log -----------------------------------------------------------------------------------------------------------
@@ -338,6 +339,7 @@ def test_what_asynchronous_may_be():
 
 
 def test_in_this_process_and_vectorized():
-    result = sb.sample(MODES.log_prob, sb.Gaussian(np.zeros(3), std=3), vectorized=True, asynchronous=True, max_evals=4_000, seed=0)
+    start = sb.Gaussian(np.zeros(3), std=3.0)
+    result = sb.sample(MODES.log_prob, start, vectorized=True, asynchronous=True, max_evals=4_000, seed=0)
     assert abs(result.log_evidence) < 0.1
     assert abs(result.mean[0] - MODES.mean[0]) < 0.5
