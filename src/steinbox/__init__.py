@@ -17,6 +17,7 @@ from steinbox.maps.bounds import Periodic
 from steinbox.model import Model
 from steinbox.numerics import bandwidth, kernels, optimizers
 from steinbox.numerics.herding import select
+from steinbox.run.arrivals import Arrivals
 from steinbox.run.checkpoint import Checkpoint, CheckpointError, CheckpointWarning
 from steinbox.run.compare import compare
 from steinbox.run.loop import Iteration
@@ -41,6 +42,7 @@ __all__ = [
     "AnnealedGFSVGD",
     "AnnealedSVGD",
     "Archive",
+    "Arrivals",
     "Checkpoint",
     "CheckpointError",
     "CheckpointWarning",

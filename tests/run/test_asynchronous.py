@@ -42,7 +42,7 @@ def crashes(x):
 
 CASES = {
     "one mode": {"log_prob": normal, "initial": START},
-    "climbs and scans": {"log_prob": modes, "initial": sb.Gaussian(np.zeros(3), std=3.0), "max_evals": 3_000},
+    "climbs and scans": {"log_prob": modes, "initial": sb.Gaussian(np.zeros(3), std=3.0), "max_evals": 2_000},
     "failures and bounds": {"log_prob": crashes, "initial": START, "bounds": [(-9, 9), None]},
     "noise": {"log_prob": noisy, "initial": START, "noise": True},
     "few particles are refined": {"log_prob": lambda x: 10 * normal(x) + np.sin(x[0]), "initial": START},
@@ -50,13 +50,13 @@ CASES = {
 
 
 def run(num_workers=16, seconds=SLOW, **settings):
-    settings = {"log_prob": normal, "initial": START, "num_particles": 50, "max_evals": 1_500, "seed": 1} | settings
+    settings = {"log_prob": normal, "initial": START, "num_particles": 50, "max_evals": 1_000, "seed": 1} | settings
     with virtual_time(num_workers, seconds):
         return sb.sample(executor=1, **{"asynchronous": True} | settings)
 
 
 def repeat(result, **settings):
-    settings = {"log_prob": normal, "initial": START, "num_particles": 50, "max_evals": 1_500, "seed": 1} | settings
+    settings = {"log_prob": normal, "initial": START, "num_particles": 50, "max_evals": 1_000, "seed": 1} | settings
     return sb.sample(asynchronous=result.arrivals, **settings)
 
 
@@ -80,15 +80,15 @@ def test_workers_are_busy(seconds):
     busy = {}
     for asynchronous in (False, True):
         with virtual_time(16, seconds) as virtual:
-            sb.sample(normal, START, executor=1, max_evals=4_000, asynchronous=asynchronous, seed=0)
+            sb.sample(normal, START, executor=1, max_evals=2_000, asynchronous=asynchronous, seed=0)
         busy[asynchronous] = virtual.efficiency
-    assert busy[True] > 0.85
+    assert busy[True] > 0.65  # what is left is the wait for the last stragglers
     assert busy[True] > busy[False] + 0.1
 
 
 def test_many_workers_are_busy_while_a_climb_goes_on_step_by_step():
     with virtual_time(64, lambda number, log_prob: 1.0) as virtual:
-        result = sb.sample(modes, sb.Gaussian(np.zeros(3), std=3.0), executor=1, max_evals=4_000, seed=0)
+        result = sb.sample(modes, sb.Gaussian(np.zeros(3), std=3.0), executor=1, max_evals=3_000, seed=0)
     assert result.arrivals is not None
     assert any("climbs" in names for names in result.trace["proposers"])
     assert virtual.efficiency > 0.9
@@ -142,16 +142,17 @@ def test_a_point_counts_for_the_density_it_was_drawn_from(monkeypatch, tmp_path)
 def test_all_that_is_under_way_is_waited_for_at_the_end():
     """One call takes longer than all others together, and is in the answer."""
     result = run(num_workers=8, seconds=lambda number, log_prob: 1e6 if number == 700 else 1.0)
-    assert result.num_evals == len(result.archive) == 1_500
-    assert sorted(result.arrivals.numbers.tolist()) == list(range(1_500))
+    assert result.num_evals == len(result.archive) == 1_000
+    assert sorted(result.arrivals.numbers.tolist()) == list(range(1_000))
     assert 700 in result.arrivals.told(len(result.arrivals) - 1)
 
 
 def test_a_run_that_converges_waits_for_all_that_is_under_way():
-    result = run(num_workers=8, max_evals=20_000, seconds=lambda number, log_prob: 1e6 if number == 700 else 1.0)
+    settings = {"max_evals": 20_000, "num_particles": 20}
+    result = run(num_workers=8, seconds=lambda number, log_prob: 1e6 if number == 300 else 1.0, **settings)
     assert result.status is sb.Status.CONVERGED
     assert sorted(result.arrivals.numbers.tolist()) == list(range(result.num_evals))
-    assert 700 in result.arrivals.told(len(result.arrivals) - 1)
+    assert 300 in result.arrivals.told(len(result.arrivals) - 1)
 
 
 # -- the log -----------------------------------------------------------------------------------------------------------
@@ -188,7 +189,7 @@ def test_a_log_is_saved_with_the_result(tmp_path):
 
 def test_a_log_of_another_run_is_refused():
     with pytest.raises(ValueError, match="the log of arrivals is of another run"):
-        repeat(run(max_evals=1_500), max_evals=300)
+        repeat(run(), max_evals=300)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -220,7 +221,7 @@ def test_a_run_that_was_killed_goes_on_from_what_is_on_the_disk(tmp_path):
 
     run(checkpoint=path, callback=kill)
     result = run(checkpoint=left, num_workers=5)
-    assert result.num_evals == 1_500
+    assert result.num_evals == 1_000
     assert_same(repeat(result), result)
 
 
@@ -279,7 +280,7 @@ def test_nothing_to_start_from():
 
 
 def test_too_many_failures_end_the_run():
-    result = run(log_prob=lambda x: np.nan if x[0] > 0.5 else normal(x))
+    result = run(log_prob=lambda x: np.nan if x[0] > 0.5 else normal(x), max_evals=1_500)
     assert result.status is sb.Status.TOO_MANY_FAILURES
 
 
@@ -305,7 +306,7 @@ def test_ctrl_c_gives_a_valid_result_at_once():
     result = run(callback=interrupt)
     assert result.status is sb.Status.INTERRUPTED
     assert np.isfinite(result.log_prob).all()
-    assert 500 < result.num_evals < 1_500
+    assert 500 < result.num_evals < 1_000
     assert_same(repeat(result), result)
 
 
@@ -338,6 +339,7 @@ def test_what_asynchronous_may_be():
 
 
 def test_in_this_process_and_vectorized():
-    result = sb.sample(MODES.log_prob, sb.Gaussian(np.zeros(3), std=3), vectorized=True, asynchronous=True, seed=0)
+    start = sb.Gaussian(np.zeros(3), std=3.0)
+    result = sb.sample(MODES.log_prob, start, vectorized=True, asynchronous=True, max_evals=4_000, seed=0)
     assert abs(result.log_evidence) < 0.1
     assert abs(result.mean[0] - MODES.mean[0]) < 0.5

@@ -86,6 +86,7 @@ class Book(Generic[State]):
         self._sampler, self._seed, self._max_evals = sampler, seed, max_evals
         self.num_drawn, self.version = num_drawn, version - 1
         self._entries = [_reopen(each) for each in opened]
+        self._num_owed = sum(entry.num_owed for entry in self._entries)
         self._owner = {int(n): (e, row) for e in self._entries for row, n in enumerate(e.numbers) if n >= 0}
         self._again = sorted(self._owner)
         self.install(state)
@@ -99,10 +100,6 @@ class Book(Generic[State]):
     def num_left(self) -> int:
         """Evaluations left for points that are not owed."""
         return self._max_evals - self.num_drawn - self._num_owed
-
-    @property
-    def _num_owed(self) -> int:
-        return sum(entry.num_owed for entry in self._entries)
 
     @property
     def opened(self) -> tuple[OpenBatch, ...]:
@@ -121,10 +118,13 @@ class Book(Generic[State]):
         self._state, self.version, self._index, self._is_dry = state, self.version + 1, 0, False
         key = (self.version, 0, 1)  # of three numbers; those of evaluations have two
         self._rng = np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=key))
+        self._num_reserved = self._sampler.num_reserved(state)
         self._current = self._draw()
-        if self.num_left < 0:  # somebody asked for a batch, and is too late
-            self._entries = [entry for entry in self._entries if entry is not self._current]
         if self._current is not None and self._current.batch.is_whole:
+            self._num_owed += self._current.num_owed
+            if self.num_left < 0:  # somebody asked for it, and is too late
+                self._num_owed -= self._current.num_owed
+                self._entries.remove(self._current)
             self._current = None
 
     @property
@@ -132,7 +132,7 @@ class Book(Generic[State]):
         """Whether nothing can go out before something is learned."""
         if self._again or self._num_owed > 0:
             return False
-        return self._is_dry or self.num_left <= self._sampler.num_reserved(self._state)
+        return self._is_dry or self.num_left <= self._num_reserved
 
     def skip_to(self, num_drawn: int) -> None:
         """Number points as if they went out until there are so many, to repeat a run."""
@@ -154,6 +154,7 @@ class Book(Generic[State]):
             numbers.append(self.num_drawn)
             entry.num_out += 1
             self.num_drawn += 1
+            self._num_owed -= entry.batch.is_whole
         found = [self._owner[number] for number in numbers]
         return np.array([entry.batch.points[row] for entry, row in found]), np.array(numbers, dtype=np.int64)
 
@@ -198,9 +199,8 @@ class Book(Generic[State]):
 
     def _next_entry(self) -> _Entry | None:
         """The batch whose point is the next to go out."""
-        for entry in self._entries:
-            if entry.num_owed > 0:
-                return entry
+        if self._num_owed > 0:
+            return next(entry for entry in self._entries if entry.num_owed > 0)
         if self.is_exhausted:
             return None
         if self._current is None or self._current.num_out == len(self._current.order):
