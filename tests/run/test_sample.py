@@ -131,7 +131,7 @@ def test_methods_that_need_a_score_say_so(method):
         ({"initial": [stats.norm(), stats.multivariate_normal([0, 0])]}, TypeError, "list of univariate"),
         ({"initial": stats.wishart(3, np.eye(2))}, TypeError, "over vectors"),
         ({"function": lambda x: -np.inf}, ValueError, "-inf, or below -1e\\+16, at all 20 initial points"),
-        ({"function": lambda x: np.nan}, sb.TargetError, "the first 50 evaluations all failed.* returned nan"),
+        ({"function": lambda x: np.nan}, sb.TargetError, "the first 20 evaluations all failed.* returned nan"),
         ({"function": lambda: 0.0}, sb.TargetError, "TypeError"),
         ({"function": lambda x: "high"}, sb.TargetError, "expected one real number"),
         ({"function": lambda x: 0.0, "vectorized": True}, sb.TargetError, r"shape \(20,\)"),
