@@ -100,20 +100,20 @@ class _Loop(Generic[State]):
         fit: Fit | None = None
         status: Status | None = None  # why to end, once all that is out is back
         while True:
-            due = self._find_due(is_ending=status is not None) if fit is None else _NONE
+            due = self._find_due(status) if fit is None else _NONE
             if len(due) > 0:
                 fit = background.submit(*self._begin(due))
-            if fit is not None and (fit.done() or self._is_idle):
+            if fit is not None and (fit.done() or self._is_idle(status)):
                 reason, fit = self._install(*fit.result()), None
                 if reason is not None and not (reason is Status.CONVERGED and self._book.num_open > 0):
                     return status or reason
                 status = status or reason
             if status is None:
                 self._give_out()
-            if fit is None and self._is_idle and self._book.num_come == 0:
-                return status or Status.FINISHED
-            if not self._is_idle:
+            if not self._is_idle(status):
                 self._book.come(self._stream.collect())
+            elif fit is None and self._book.num_come == 0:
+                return status or Status.FINISHED
 
     def repeat(self, log: Arrivals) -> Status:
         """Do again what the log says; points are evaluated when they are told."""
@@ -122,19 +122,19 @@ class _Loop(Generic[State]):
             self._book.skip_to(int(log.num_before[k]))
             tell, *arguments = self._begin(log.told(k), evaluate=self._evaluate)
             self._book.skip_to(int(log.num_after[k]))
-            status = self._install(*tell(*arguments))
+            reason = self._install(*tell(*arguments))
+            status = status or reason
         return status or Status.INTERRUPTED
 
-    @property
-    def _is_idle(self) -> bool:
-        """Whether nothing is out, and nothing can go out before something is learned."""
-        return self._stream.num_out == 0 and self._book.is_exhausted
+    def _is_idle(self, ending: Status | None) -> bool:
+        """Whether nothing is out, and nothing goes out before something is learned, or the run is to end."""
+        return self._stream.num_out == 0 and (self._book.is_exhausted or ending is not None)
 
-    def _find_due(self, *, is_ending: bool) -> IntegerArray:
-        """What to learn from now; at the end everything, when it is back."""
-        if not (self._book.is_exhausted or is_ending):
-            return self._book.find_ready(self._sampler.num_to_tell(self._course.state))
-        return self._book.find_all() if self._stream.num_out == 0 else _NONE
+    def _find_due(self, ending: Status | None) -> IntegerArray:
+        """What to learn from now; if nothing more goes out, everything, when it is back."""
+        if self._book.is_exhausted or ending is not None:
+            return self._book.find_all() if self._stream.num_out == 0 else _NONE
+        return self._book.find_ready(self._sampler.num_to_tell(self._course.state))
 
     def _give_out(self) -> None:
         """A block of points to every worker that is free."""
