@@ -108,6 +108,16 @@ class Book(Generic[State]):
         return len(self._owner) + self._num_owed
 
     @property
+    def num_ahead(self) -> int:
+        """Draws that went out and were not told: by so many the workers are ahead of the sampler."""
+        return sum(entry.num_out - entry.num_told for entry in self._entries if not entry.batch.is_whole)
+
+    @property
+    def num_asked(self) -> int:
+        """Points that go out before any draw."""
+        return len(self._again) + self._num_owed
+
+    @property
     def num_left(self) -> int:
         """Evaluations left for points that are not owed."""
         return self._max_evals - self.num_drawn - self._num_owed
@@ -140,7 +150,7 @@ class Book(Generic[State]):
     @property
     def is_exhausted(self) -> bool:
         """Whether nothing can go out before something is learned."""
-        if self._again or self._num_owed > 0:
+        if self.num_asked > 0:
             return False
         return self._is_dry or self.num_left <= self._num_reserved
 
