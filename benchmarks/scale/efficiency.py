@@ -26,7 +26,7 @@ import steinbox as sb
 RESULTS = Path(__file__).parents[1] / "results" / "scale_efficiency.md"
 MEAN, STD, DIMENSION = 1.0, 0.7, 10
 MANY, MANY_EVALS, MANY_FACTOR = 1_000, 100_000, 20.0
-WALLS = {"lognormal": (5.0, 15.0), "stragglers": (15.0, 45.0)}  # seconds
+WALLS = {"lognormal": (6.0, 15.0), "stragglers": (20.0, 45.0)}  # seconds
 
 
 def log_prob(x: np.ndarray) -> float:
@@ -45,7 +45,7 @@ def run(
             log_prob,
             start,
             method=sb.AdaptiveImportanceSampling(stop_early=not goes_on),
-            max_evals=MANY_EVALS if goes_on else None,
+            max_evals=MANY_EVALS if num_workers >= MANY else None,
             executor=1,
             asynchronous=asynchronous,
             callback=lambda iteration: virtual.clock.now > wall,

@@ -120,9 +120,10 @@ class VirtualFuture:
 
 @dataclass(eq=False)
 class VirtualBackground:
-    """An executor of one thread, in virtual time: a fit begins when it is submitted."""
+    """An executor of one thread, in virtual time; a fit may take longer than it really does."""
 
     clock: Clock
+    seconds: float = 0.0
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> VirtualFuture:
         self.clock.charge()
@@ -131,7 +132,7 @@ class VirtualBackground:
             future.outcome = function(*arguments)
         except Exception as error:
             future.error = error
-        future.moment += time.thread_time() - start if self.clock.is_charged else 0.0
+        future.moment += self.seconds + (time.thread_time() - start if self.clock.is_charged else 0.0)
         self.clock.rest()
         return future
 
@@ -143,7 +144,9 @@ class VirtualBackground:
 
 
 @contextmanager
-def virtual_time(num_workers: int, seconds: Seconds, *, is_charged: bool = False) -> Iterator[VirtualRun]:
+def virtual_time(
+    num_workers: int, seconds: Seconds, *, is_charged: bool = False, fit_seconds: float = 0.0
+) -> Iterator[VirtualRun]:
     """In here, ``sb.sample(…, executor=1)`` has so many workers in virtual time."""
     run = VirtualRun(Clock(is_charged))
 
@@ -155,7 +158,7 @@ def virtual_time(num_workers: int, seconds: Seconds, *, is_charged: bool = False
 
     with (
         mock.patch.object(sys.modules["steinbox.sample"], "as_workers", as_workers),
-        mock.patch("steinbox.run.asynchronous.make_background", return_value=VirtualBackground(run.clock)),
+        mock.patch("steinbox.run.asynchronous.make_background", return_value=VirtualBackground(run.clock, fit_seconds)),
     ):
         yield run
 

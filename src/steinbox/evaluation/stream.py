@@ -26,6 +26,11 @@ class Stream:
         """Points that have not come back yet."""
         return len(self._out)
 
+    @property
+    def num_workers(self) -> int:
+        """How many blocks are evaluated at once."""
+        return self._evaluator.dispatch.num_workers
+
     def num_wanted(self, num_batch: int, num_left: int) -> int:
         """Points for a worker that is free, of so many left, if a batch is about so many; 0 if none is."""
         dispatch = self._evaluator.dispatch

@@ -14,10 +14,14 @@ from steinbox.common.serialization import serializable
 @serializable("run-open-batch")
 @dataclass(frozen=True, eq=False)
 class OpenBatch:
-    """A batch, and the numbers (m,) of its points that went out and were not told; −1 of those that are to go out."""
+    """A batch, and the numbers (m,) of its points that went out and were not told; −1 of those that are to go out.
+
+    These go out in the order of their ``ranks`` (m,).
+    """
 
     batch: Any
     numbers: IntegerArray
+    ranks: IntegerArray
 
 
 @serializable("run-arrivals")

@@ -27,6 +27,8 @@ from steinbox.run.status import Status
 from steinbox.samplers.asynchronous import Asynchronous, Batch
 from steinbox.samplers.base import Sampler, State
 
+_AHEAD = 2  # batches, or points for each worker, by which these may be ahead of the sampler
+_MAX_AHEAD = 0.1  # of the budget, if that is more
 _NONE: IntegerArray = np.empty(0, dtype=np.int64)
 
 
@@ -88,7 +90,7 @@ class _Loop(Generic[State]):
         if not isinstance(sampler, Asynchronous):
             raise TypeError(f"expected a sampler that can draw before it has learned, got {type(sampler).__name__}")
         self._sampler: Asynchronous[State] = sampler
-        self._course, self._stream, self._rng = course, stream, rng
+        self._course, self._stream, self._rng, self._max_evals = course, stream, rng, max_evals
         self.arrivals = Arrivals.empty() if run_state.arrivals is None else run_state.arrivals
         num_drawn = int(self.arrivals.num_after[-1]) if len(self.arrivals) else 0
         version, opened = len(self.arrivals), run_state.opened
@@ -100,20 +102,20 @@ class _Loop(Generic[State]):
         fit: Fit | None = None
         status: Status | None = None  # why to end, once all that is out is back
         while True:
-            due = self._find_due(is_ending=status is not None) if fit is None else _NONE
+            due = self._find_due(status) if fit is None else _NONE
             if len(due) > 0:
                 fit = background.submit(*self._begin(due))
-            if fit is not None and (fit.done() or self._is_idle):
+            if fit is not None and (fit.done() or self._is_idle(status)):
                 reason, fit = self._install(*fit.result()), None
                 if reason is not None and not (reason is Status.CONVERGED and self._book.num_open > 0):
                     return status or reason
                 status = status or reason
             if status is None:
                 self._give_out()
-            if fit is None and self._is_idle and self._book.num_come == 0:
-                return status or Status.FINISHED
-            if not self._is_idle:
+            if not self._is_idle(status):
                 self._book.come(self._stream.collect())
+            elif fit is None and self._book.num_come == 0:
+                return status or Status.FINISHED
 
     def repeat(self, log: Arrivals) -> Status:
         """Do again what the log says; points are evaluated when they are told."""
@@ -122,25 +124,38 @@ class _Loop(Generic[State]):
             self._book.skip_to(int(log.num_before[k]))
             tell, *arguments = self._begin(log.told(k), evaluate=self._evaluate)
             self._book.skip_to(int(log.num_after[k]))
-            status = self._install(*tell(*arguments))
+            reason = self._install(*tell(*arguments))
+            status = status or reason
         return status or Status.INTERRUPTED
 
-    @property
-    def _is_idle(self) -> bool:
-        """Whether nothing is out, and nothing can go out before something is learned."""
-        return self._stream.num_out == 0 and self._book.is_exhausted
+    def _is_idle(self, ending: Status | None) -> bool:
+        """Whether nothing is out, and nothing goes out before something is learned, or the run is to end."""
+        return self._stream.num_out == 0 and (self._book.is_exhausted or self._num_room <= 0 or ending is not None)
 
-    def _find_due(self, *, is_ending: bool) -> IntegerArray:
-        """What to learn from now; at the end everything, when it is back."""
-        if not (self._book.is_exhausted or is_ending):
+    @property
+    def _num_room(self) -> int:
+        """Points that may go out now.
+
+        Workers that are faster than the sampler wait for it: else all would be spent on the first proposals.
+        """
+        num_wanted = self._sampler.num_to_tell(self._course.state)
+        most = max(_AHEAD * num_wanted, _AHEAD * self._stream.num_workers, int(_MAX_AHEAD * self._max_evals))
+        return max(most - self._book.num_ahead, self._book.num_asked)
+
+    def _find_due(self, ending: Status | None) -> IntegerArray:
+        """What to learn from now; if nothing more goes out, everything, when it is back."""
+        if self._book.is_exhausted or ending is not None:
+            return self._book.find_all() if self._stream.num_out == 0 else _NONE
+        if self._num_room > 0:
             return self._book.find_ready(self._sampler.num_to_tell(self._course.state))
-        return self._book.find_all() if self._stream.num_out == 0 else _NONE
+        ready = self._book.find_ready(1)
+        return self._book.find_all() if len(ready) == 0 and self._stream.num_out == 0 else ready
 
     def _give_out(self) -> None:
         """A block of points to every worker that is free."""
         num_batch = self._sampler.num_to_tell(self._course.state)
-        while not self._book.is_exhausted:
-            size = self._stream.num_wanted(num_batch, max(self._book.num_left, 1))
+        while not self._book.is_exhausted and (room := self._num_room) > 0:
+            size = min(self._stream.num_wanted(num_batch, room), room)
             if size == 0:
                 return
             points, numbers = self._book.give_out(size)

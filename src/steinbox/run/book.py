@@ -46,6 +46,16 @@ class _Entry:
         return len(self.order) - self.num_out if self.batch.is_whole else 0
 
     @property
+    def can_go_on(self) -> bool:
+        """Whether more of its draws can go out."""
+        return not self.batch.is_whole and self.num_out < len(self.order)
+
+    def reopened(self) -> OpenBatch:
+        """What is left of it."""
+        rows = np.flatnonzero(~self.is_told & ((self.numbers >= 0) | (not self.is_ended)))
+        return OpenBatch(self.batch.take(rows), self.numbers[rows], np.argsort(self.order)[rows])
+
+    @property
     def is_closed(self) -> bool:
         """Whether all has gone out, and was told."""
         return (self.is_ended or self.num_out == len(self.order)) and self.num_told == self.num_out
@@ -89,12 +99,23 @@ class Book(Generic[State]):
         self._num_owed = sum(entry.num_owed for entry in self._entries)
         self._owner = {int(n): (e, row) for e in self._entries for row, n in enumerate(e.numbers) if n >= 0}
         self._again = sorted(self._owner)
+        self._current = next((each for each in self._entries if each.can_go_on), None)
         self.install(state)
 
     @property
     def num_open(self) -> int:
         """Points that went out, or are owed, and were not told."""
         return len(self._owner) + self._num_owed
+
+    @property
+    def num_ahead(self) -> int:
+        """Draws that went out and were not told: by so many the workers are ahead of the sampler."""
+        return sum(entry.num_out - entry.num_told for entry in self._entries if not entry.batch.is_whole)
+
+    @property
+    def num_asked(self) -> int:
+        """Points that go out before any draw."""
+        return len(self._again) + self._num_owed
 
     @property
     def num_left(self) -> int:
@@ -104,33 +125,32 @@ class Book(Generic[State]):
     @property
     def opened(self) -> tuple[OpenBatch, ...]:
         """What a book needs to go on with the present version, of which nothing has gone out."""
-        entries = [entry for entry in self._entries if entry.version < self.version]
-        kept = [
-            (entry, np.flatnonzero(~entry.is_told & ((entry.numbers >= 0) | entry.batch.is_whole))) for entry in entries
-        ]
-        return tuple(OpenBatch(entry.batch.take(rows), entry.numbers[rows]) for entry, rows in kept if len(rows))
+        return tuple(entry.reopened() for entry in self._entries if entry.version < self.version)
 
     def install(self, state: State) -> None:
-        """From now on points are those of this state; draws of the one before that did not go out never will."""
-        for entry in self._entries:
-            entry.is_ended = not entry.batch.is_whole
-        self._entries = [entry for entry in self._entries if not entry.is_closed]
+        """From now on points are those of this state.
+
+        If it asks for a whole batch, draws go on as they were; otherwise those that did not go out never will.
+        """
         self._state, self.version, self._index, self._is_dry = state, self.version + 1, 0, False
         key = (self.version, 0, 1)  # of three numbers; those of evaluations have two
         self._rng = np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=key))
         self._num_reserved = self._sampler.num_reserved(state)
-        self._current = self._draw()
+        before, self._current = self._current, self._draw()
         if self._current is not None and self._current.batch.is_whole:
-            self._num_owed += self._current.num_owed
-            if self.num_left < 0:  # somebody asked for it, and is too late
-                self._num_owed -= self._current.num_owed
-                self._entries.remove(self._current)
-            self._current = None
+            own, self._current = self._current, before
+            self._num_owed += own.num_owed
+            if self.num_left < 0:  # too late for it
+                self._num_owed -= own.num_owed
+                self._entries.remove(own)
+        for entry in self._entries:
+            entry.is_ended = not (entry.batch.is_whole or entry is self._current)
+        self._entries = [entry for entry in self._entries if not entry.is_closed]
 
     @property
     def is_exhausted(self) -> bool:
         """Whether nothing can go out before something is learned."""
-        if self._again or self._num_owed > 0:
+        if self.num_asked > 0:
             return False
         return self._is_dry or self.num_left <= self._num_reserved
 
@@ -227,7 +247,6 @@ def _join_new(entries: Sequence[_Entry]) -> IntegerArray:
 
 
 def _reopen(opened: OpenBatch) -> _Entry:
-    """A batch of an earlier version: what had no number yet goes out last."""
-    order = np.argsort(opened.numbers < 0, kind="stable")
+    """A batch of an earlier version, what had no number yet last."""
     num_out = int((opened.numbers >= 0).sum())
-    return _Entry(opened.batch, order, np.array(opened.numbers), version=-1, num_out=num_out)
+    return _Entry(opened.batch, np.argsort(opened.ranks), np.array(opened.numbers), version=-1, num_out=num_out)
