@@ -12,7 +12,7 @@ import sys
 import textwrap
 import threading
 import time
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 
 import cloudpickle
 import loky
@@ -670,3 +670,32 @@ def test_dask_workers_that_die_and_workers_that_join_are_used_without_waiting():
     assert max(num_busy) == 4
     again = run(normal, asynchronous=result.arrivals, **settings)
     np.testing.assert_array_equal(again.particles, result.particles)
+
+
+def test_a_function_that_is_sent_to_a_dask_worker_just_killed_is_sent_again(monkeypatch):
+    monkeypatch.setattr("steinbox.evaluation.executors._SECONDS_TO_NOTICE", 0.0)
+    sent = []
+
+    class Remote(Future):
+        def __init__(self, value):
+            super().__init__()
+            self.set_result(value)
+
+    class Client:
+        def scatter(self, payload, **settings):
+            sent.append(payload)
+            if len(sent) < 3:
+                raise OSError("Stream is closed")
+            return payload
+
+        def scheduler_info(self): ...
+
+        def nthreads(self):
+            return {"one": 1}
+
+        def submit(self, function, *arguments, pure):
+            return Remote(function(*arguments))
+
+    result = run(normal, executor=Client())
+    assert len(sent) == 3
+    assert result.num_failures == 0

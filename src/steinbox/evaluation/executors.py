@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from multiprocessing.pool import TERMINATE, ThreadPool
@@ -16,6 +17,9 @@ from steinbox.evaluation.map_pool import MapPool
 from steinbox.evaluation.processes import Processes
 from steinbox.evaluation.remote import serialize
 from steinbox.evaluation.workers import InProcess, Workers, WorkersLostError
+
+_MAX_SCATTERS = 10  # times that the function is sent, if the worker that should take it is not there
+_SECONDS_TO_NOTICE = 0.3  # between two of them, for the scheduler to notice
 
 
 def as_workers(executor: object, calls: Calls, timeout: float | None) -> Workers:
@@ -96,7 +100,7 @@ def _from_dask(client: Any, calls: Calls, timeout: float | None) -> Futures:
             except BaseException as error:  # also that it was cancelled, or lost with its worker
                 future.set_exception(error)
 
-        sent = None if payload is None else client.scatter(payload, hash=False)
+        sent = None if payload is None else _scatter(client, payload)
         remote = client.submit(function, token, sent, block, pure=False)
         held.add(remote)
         remote.add_done_callback(finish)
@@ -106,6 +110,16 @@ def _from_dask(client: Any, calls: Calls, timeout: float | None) -> Futures:
         return max(1, int(sum(client.nthreads().values())))
 
     return Futures(calls, submit, count(), timeout, serialize(calls), count=count)
+
+
+def _scatter(client: Any, payload: bytes) -> Any:
+    """Send bytes to a worker of Dask; the scheduler may name one that has just died, for a while."""
+    for _ in range(_MAX_SCATTERS - 1):
+        try:
+            return client.scatter(payload, hash=False)
+        except OSError:
+            time.sleep(_SECONDS_TO_NOTICE)
+    return client.scatter(payload, hash=False)
 
 
 def _num_workers(executor: Any) -> int:
