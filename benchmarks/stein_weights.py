@@ -71,10 +71,11 @@ def main() -> None:
     chosen = [PROBLEMS[name] for name in arguments.problems or PROBLEMS]
     chosen = [each for each in chosen if each.noise == 0 and each.dimension <= MAX_DIMENSION]
     names = arguments.methods
+    which = f" --problems {' '.join(arguments.problems)}" if arguments.problems else ""
     head = [
         f"`python benchmarks/stein_weights.py --seeds {arguments.seeds} --first-seed {arguments.first_seed} "
-        f"--evals {arguments.evals}`, steinbox {sb.__version__}; MMD over that of {NUM_PARTICLES} exact draws, mean "
-        f"over seeds; {MAX_RATIO:g} or more counts as {MAX_RATIO:g}.",
+        f"--evals {arguments.evals}{which}`, steinbox {sb.__version__}; MMD over that of {NUM_PARTICLES} exact draws, "
+        f"mean over seeds; {MAX_RATIO:g} or more counts as {MAX_RATIO:g}.",
         "",
     ]
     lines = [f"| problem | {' | '.join(names)} |", f"|---|{'---|' * len(names)}"]
