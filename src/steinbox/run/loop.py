@@ -146,7 +146,7 @@ def run(
 
 
 class Course(Generic[State]):
-    """How far a run has come, and who is told of it: what is the same however points are evaluated."""
+    """How far a run has come, and who hears of it: what is the same however points are evaluated."""
 
     def __init__(
         self,

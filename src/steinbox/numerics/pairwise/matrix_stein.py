@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from steinbox.common.arrays import Array
+from steinbox.common.arrays import Array, IntegerArray
 from steinbox.numerics.kernels import Kernel
 from steinbox.numerics.pairwise.distances import centered_squared_distances, row_tiles
 from steinbox.numerics.pairwise.stein import SteinKernel
@@ -75,14 +75,14 @@ class MatrixSteinKernel(SteinKernel):
         parts = [self._part(np.array(starts[k : k + height]), columns) for k in range(0, len(starts), height)]
         return np.concatenate(parts)
 
-    def _part(self, rows: Array, columns: slice) -> Array:
+    def _part(self, rows: IntegerArray, columns: slice) -> Array:
         x, drift, matrices = self._points, self._score, self._matrices
         offsets = x[rows, None] - x[columns]
         u = np.einsum("xyd,xyd->xy", offsets, offsets) * (self._scale / 2)
         of_rows = np.einsum("xab,xyb->xya", matrices[rows], offsets)
         of_columns = np.einsum("yab,xyb->xya", matrices[columns], offsets)
         cross = np.einsum("xya,ya->xy", of_rows, drift[columns]) - np.einsum("xya,xa->xy", of_columns, drift[rows])
-        cross -= matrices[rows].reshape(len(rows), -1) @ matrices[columns].reshape(len(cross[0]), -1).T
+        cross -= matrices[rows].reshape(len(rows), -1) @ matrices[columns].reshape(cross.shape[1], -1).T
         block = drift[rows] @ drift[columns].T + self._scale * self._kernel.slope_ratio(u) * cross
         curvature = self._kernel.curvature_ratio(u) * np.einsum("xya,xya->xy", of_rows, of_columns)
         return np.asarray(self._kernel.value(u) * (block - self._scale**2 * curvature))
