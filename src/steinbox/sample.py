@@ -16,14 +16,14 @@ from steinbox.common.arrays import default_errstate
 from steinbox.common.checks import is_number, whole_number
 from steinbox.common.labels import check_texts
 from steinbox.common.noise import Noise
-from steinbox.evaluation import Account, Archive, Calls, Evaluator, Workers, as_workers, count_failures
+from steinbox.evaluation import Archive, Calls, Evaluator, Workers, as_workers
 from steinbox.model import Model, as_target
 from steinbox.run.arrivals import Arrivals
 from steinbox.run.asynchronous import run_asynchronously
 from steinbox.run.checkpoint import Checkpoint
-from steinbox.run.failures import Failures
 from steinbox.run.log import log_end, log_start
-from steinbox.run.loop import Callback, Keep, Outcome, RunState, run, start_record, trace_columns
+from steinbox.run.loop import Callback, Keep, RunState, run, start_record
+from steinbox.run.make_result import make_result, make_unfinished_result
 from steinbox.run.problem import Task, free_values, to_user_units, understand
 from steinbox.run.progress import progress_bar, wants_progress
 from steinbox.run.questions import ask_about_names, ask_about_spread, ask_about_values
@@ -35,7 +35,7 @@ from steinbox.run.status import Status
 from steinbox.run.warnings import collect_warnings
 from steinbox.samplers.adaptive import AdaptiveImportanceSampling
 from steinbox.samplers.asynchronous import Asynchronous
-from steinbox.samplers.base import Method, Sampler, State, WeightedSample
+from steinbox.samplers.base import Method, Sampler, State
 
 if TYPE_CHECKING:
     from steinbox.run.live import LiveView, Moment
@@ -240,7 +240,7 @@ def sample(
         log_start(task, seed, num_evals_before)
         view = None
         if live:
-            view = _open_view(evaluator, partial(_unfinished_result, sampler, task, seed, texts))
+            view = _open_view(evaluator, partial(make_unfinished_result, sampler, task, seed, texts))
             stack.push(view.close_on_error)
         if wants_progress(progress):
             callbacks = (stack.enter_context(progress_bar()), *callbacks)
@@ -271,7 +271,7 @@ def sample(
         *(journal.warnings if journal else ()),
     )
     log_end(task, outcome, evaluator, warnings)
-    result = _result(outcome, evaluator.account, evaluator.archive, task, seed, warnings, texts)
+    result = make_result(outcome, evaluator.account, evaluator.archive, task, seed, warnings, texts)
     prior_draws = None if target.prior is None else target.prior.sample(_NUM_PRIOR_DRAWS, seed)
     result = replace(result, prior_draws=prior_draws)
     if view is not None:
@@ -335,62 +335,6 @@ def _keep_both(*hooks: Keep | None) -> Keep | None:
             hook(run_state)
 
     return keep if given else None
-
-
-def _unfinished_result(
-    sampler: Sampler[Any], task: Task, seed: int, texts: Mapping[str, dict[str, str]], moment: Moment
-) -> Result:
-    """What the run would return if it ended at this moment."""
-    run_state = moment.run_state
-    sample = to_user_units(sampler.sample(run_state.state), task.transform)
-    outcome = Outcome(sample, tuple(run_state.trace), Status.RUNNING, record=run_state.record)
-    return _result(outcome, moment.account, moment.archive, task, seed, (), texts)
-
-
-def _result(
-    outcome: Outcome,
-    account: Account,
-    archive: Archive,
-    task: Task,
-    seed: int,
-    warnings: tuple[str, ...],
-    texts: Mapping[str, dict[str, str]],
-) -> Result:
-    from importlib.metadata import version  # slow to import
-
-    sample = outcome.sample
-    pool = sample.pool or WeightedSample(sample.particles, sample.weights, sample.log_prob)
-    return Result(
-        particles=sample.particles,
-        weights=sample.weights,
-        log_prob=sample.log_prob,
-        names=task.names,
-        bounds=task.bounds,
-        num_evals=account.num_evals,
-        num_failures=count_failures(account.failures),
-        failures=Failures(account.failures),
-        status=outcome.status,
-        warnings=warnings,
-        archive=archive,
-        pool=pool.points,
-        pool_weights=pool.weights,
-        pool_log_prob=pool.log_prob,
-        log_evidence=sample.log_evidence,
-        log_evidence_error=sample.log_evidence_error,
-        effective_sample_size=pool.effective_sample_size,
-        pareto_shape=pool.pareto_shape,
-        mixture=pool.mixture,
-        coverage=sample.coverage,
-        trace=trace_columns(outcome.trace),
-        seed=seed,
-        config=task.config,
-        version=version("steinbox"),
-        constants=task.constants,
-        record=outcome.record,
-        units=texts["units"],
-        descriptions=texts["descriptions"],
-        arrivals=outcome.arrivals,
-    )
 
 
 def _check_functions(log_prob: object, score: object, method: object) -> None:
