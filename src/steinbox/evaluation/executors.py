@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from multiprocessing.pool import TERMINATE, ThreadPool
 from typing import Any
 
 import numpy as np
@@ -56,6 +55,7 @@ def _from_executor(executor: Any, calls: Calls, timeout: float | None) -> Future
 
 def _from_pool(pool: Any, calls: Calls, timeout: float | None) -> Futures:
     """A ``multiprocessing`` or Ray pool, or one of threads."""
+    from multiprocessing.pool import ThreadPool
 
     def submit(function: Callable[..., Any], *arguments: Any) -> Future[Any]:
         future: Future[Any] = Future()
@@ -69,6 +69,7 @@ def _from_pool(pool: Any, calls: Calls, timeout: float | None) -> Futures:
 
 def _process_check(pool: Any) -> Callable[[], None]:
     """A check for a ``multiprocessing`` pool, which never answers the call of a process that died or was terminated."""
+    from multiprocessing.pool import TERMINATE
 
     def processes() -> set[Any]:
         return {getattr(process, "pid", None) for process in getattr(pool, "_pool", ())}

@@ -14,7 +14,7 @@ from steinbox.paper.figures.settings import paper_settings
 from steinbox.paper.table import Table
 from steinbox.paper.targets import paper_gaussian, paper_gaussian_surrogate
 from steinbox.run.loop import Iteration
-from steinbox.samplers import GFSVGD
+from steinbox.samplers.stein import GFSVGD
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from steinbox import baselines, samplers, surrogates
+from steinbox import baselines, surrogates
 from steinbox.densities.gaussian import Gaussian
 from steinbox.paper.claims import log10
 from steinbox.paper.experiment import Experiment
@@ -37,7 +37,8 @@ from steinbox.paper.measures import SphericalMixture
 from steinbox.paper.table import Row, Table, Task
 from steinbox.paper.targets import paper_gaussian, paper_gaussian_surrogate
 from steinbox.paper.trajectory import exact_rows, trajectory
-from steinbox.samplers import GFSVGD, Method
+from steinbox.samplers import Method, stein
+from steinbox.samplers.stein import GFSVGD
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -101,9 +102,9 @@ def _make_sampler(task: Task) -> Method[Any]:
         return baselines.ImportanceSampling(num_iterations=1, proposal=_make_proposal(task.setting))
     common = paper_settings(task.num_iterations, task.setting.split()[0])
     if task.method == SVGD:
-        return samplers.SVGD(**common)
+        return stein.SVGD(**common)
     if task.method == HYBRID:
-        return samplers.SVGD(flat_share=float(parse_options(task.setting)["share"]), **common)
+        return stein.SVGD(flat_share=float(parse_options(task.setting)["share"]), **common)
     is_flat = parse_options(task.setting)["ratio"] == "inf"
     return GFSVGD(surrogate=surrogates.Flat() if is_flat else _make_proposal(task.setting), **common)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from steinbox import baselines, samplers, surrogates
+from steinbox import baselines, surrogates
 from steinbox.densities.gaussian import Gaussian
 from steinbox.paper.claims import MAX_SLIGHT, MIN_FAR, Claim, Finding, below, not_above
 from steinbox.paper.experiment import Experiment
@@ -38,9 +38,10 @@ from steinbox.paper.measures import SphericalMixture
 from steinbox.paper.table import Row, Table, Task
 from steinbox.paper.targets import paper_gmm, paper_gmm_initial
 from steinbox.paper.trajectory import exact_rows, trajectory
-from steinbox.samplers import GFSVGD, AnnealedGFSVGD, AnnealedSVGD, Method
+from steinbox.samplers import Method, stein
 from steinbox.samplers.adaptive import AdaptiveImportanceSampling
 from steinbox.samplers.annealing import Schedule
+from steinbox.samplers.stein import GFSVGD, AnnealedGFSVGD, AnnealedSVGD
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -123,7 +124,7 @@ def make_sampler(task: Task, initial: Gaussian) -> Method[Any]:
     common["optimizer"] = replace(common["optimizer"], normalization=normalization)
     linear, curve = Schedule(fraction=1, power=1), surrogates.KernelCurve(bandwidth=rule)
     builders: dict[str, Callable[[], Method[Any]]] = {
-        SVGD: lambda: samplers.SVGD(**common),
+        SVGD: lambda: stein.SVGD(**common),
         ANNEALED_SVGD: lambda: AnnealedSVGD(schedule=linear, **common),
         GF_SVGD: lambda: GFSVGD(surrogate=initial, **common),
         KERNEL_CURVE: lambda: AnnealedGFSVGD(surrogate=curve, schedule=linear, **common),

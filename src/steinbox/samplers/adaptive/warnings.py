@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from steinbox.densities.initial import Initial
-from steinbox.diagnostics.mmd import mmd
 from steinbox.numerics.weights import normalize, systematic_resample
 from steinbox.samplers.adaptive.proposers import Climbs
 from steinbox.samplers.adaptive.proposers.climbs import find_coverage
@@ -110,6 +109,8 @@ def movement(earlier: WeightedArchive, now: WeightedArchive, num_particles: int)
     The distance is the maximum mean discrepancy in standardized coordinates. They may have moved as far as two samples
     of exact draws, as many as there are particles, are apart, and by the error of the earlier weights.
     """
+    from steinbox.diagnostics.mmd import mmd
+
     rng = np.random.default_rng(0)
     after, before = (
         archive.points[systematic_resample(normalize(archive.log_weights), _NUM_COMPARED, rng)]
