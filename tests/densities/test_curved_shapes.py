@@ -10,7 +10,7 @@ from steinbox.densities.fitting.curved_mixtures import CurvedMixtures
 from steinbox.densities.fitting.curves import fit_curves
 from steinbox.densities.fitting.em import WeightedPoints
 from steinbox.densities.fitting.rotated_map import fit_rotated_map
-from steinbox.densities.fitting.shapes import Curves, Rotated, Straight
+from steinbox.densities.fitting.shapes import Curved, Curves, Rotated, Straight
 from steinbox.numerics.weights import effective_sample_size, normalize
 
 BANANA = sb.targets.Banana()
@@ -69,7 +69,7 @@ def slopes(density, points, step=1e-5):
 def test_two_curves_are_told_apart(rng):
     """With one map for both, 0.3 nats and more are lost."""
     target = Mirrored()
-    density = fit_curves(equal(target.sample(1000, rng)), 2, rng)
+    density = fit_curves(equal(target.sample(1000, rng)), 2, rng, fit_map=Curved(0.5).fit)
     assert density.num_components == len(density.densities) == 2
     assert lost(density, target, rng) < 0.1
     np.testing.assert_allclose(density.weights, 0.5, atol=0.05)
@@ -80,11 +80,11 @@ def test_weights_count(rng):
     points = Mirrored().sample(2000, rng)
     weights = normalize(Mirrored(0.2).log_prob(points) - Mirrored().log_prob(points))
     sample = WeightedPoints(points, weights, effective_sample_size(weights))
-    assert lost(fit_curves(sample, 2, rng), Mirrored(0.2), rng) < 0.1
+    assert lost(fit_curves(sample, 2, rng, fit_map=Curved(0.5).fit), Mirrored(0.2), rng) < 0.1
 
 
 def test_a_density_with_maps_of_its_own_is_normalised_and_has_its_score(rng):
-    density = fit_curves(equal(Mirrored(0.3).sample(600, rng)), 2, rng)
+    density = fit_curves(equal(Mirrored(0.3).sample(600, rng)), 2, rng, fit_map=Curved(0.5).fit)
     grid, high = np.linspace(-12, 12, 481), np.linspace(-60, 60, 2401)
     values = np.exp(density.log_prob(np.array(np.meshgrid(grid, high)).reshape(2, -1).T))
     assert values.sum() * (grid[1] - grid[0]) * (high[1] - high[0]) == pytest.approx(1, abs=2e-3)
@@ -95,7 +95,7 @@ def test_a_density_with_maps_of_its_own_is_normalised_and_has_its_score(rng):
 
 def test_draws_of_two_curves_have_the_density(rng):
     target = Mirrored(0.3)
-    density = fit_curves(equal(target.sample(1000, rng)), 2, rng)
+    density = fit_curves(equal(target.sample(1000, rng)), 2, rng, fit_map=Curved(0.5).fit)
     for draws in (density.sample(4000, rng), density.quasi_random(4000, rng)):
         ratios = np.exp(target.log_prob(draws) - density.log_prob(draws))
         assert ratios.mean() == pytest.approx(1, abs=0.03)
@@ -104,7 +104,7 @@ def test_draws_of_two_curves_have_the_density(rng):
 
 def test_plain_gaussians_are_no_curves(rng):
     modes = sb.GaussianMixture([sb.Gaussian([-4, 0], std=1.0), sb.Gaussian([4, 0], std=1.0)])
-    assert not fit_curves(equal(modes.sample(1000, rng)), 2, rng).is_curved
+    assert not fit_curves(equal(modes.sample(1000, rng)), 2, rng, fit_map=Curved(0.5).fit).is_curved
 
 
 def test_curves_with_hardly_any_points_are_left_out(rng):
@@ -112,7 +112,7 @@ def test_curves_with_hardly_any_points_are_left_out(rng):
     few = np.zeros((300, 2))
     few[:, 0] = 1.0
     few[:5] = [0.0, 1.0]
-    assert fit_curves(equal(points), 2, rng, start=few).num_components == 1
+    assert fit_curves(equal(points), 2, rng, fit_map=Curved(0.5).fit, start=few).num_components == 1
 
 
 def test_curves_are_chosen_and_kept(rng):
@@ -218,7 +218,7 @@ def test_they_can_be_kept_on_disk(rng):
         again = unpack(pack(fitted, arrays), arrays)
         points = TurnedBananas().sample(20, rng)
         np.testing.assert_array_equal(again.density.log_prob(points), fitted.density.log_prob(points))
-    density = fit_curves(equal(Mirrored().sample(600, rng)), 2, rng)
+    density = fit_curves(equal(Mirrored().sample(600, rng)), 2, rng, fit_map=Curved(0.5).fit)
     arrays = {}
     again = unpack(pack(density, arrays), arrays)
     points = Mirrored().sample(20, rng)

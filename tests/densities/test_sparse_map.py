@@ -1,11 +1,9 @@
-"""Affine maps with significant slopes only, and skew coordinates behind them."""
+"""Affine maps with significant slopes only."""
 
 import numpy as np
-import pytest
 
 import steinbox as sb
 from steinbox.densities.fitting.em import WeightedPoints
-from steinbox.densities.fitting.skewed_map import _moments, fit_skewed_map
 from steinbox.densities.fitting.sparse_map import _significant, fit_sparse_map
 from steinbox.densities.gaussian_mixture import GaussianMixture
 from steinbox.densities.pullback import Pullback
@@ -41,15 +39,3 @@ def test_a_chain_is_nearly_the_gaussian_it_came_from(rng):
     points = target.sample(500, rng)
     divergence = (target.log_prob(points) - density.log_prob(points)).mean()
     assert 0 < divergence < 0.4  # three parameters for every coordinate cost half a nat per 1,000 points: 0.15
-
-
-@pytest.mark.parametrize("skew", [-1.5, -0.2, 0.0, 0.6])
-def test_the_moments_of_a_skew_coordinate_are_found_again(rng, skew):
-    u = rng.normal(size=400_000)
-    v = u * np.cosh(skew) + np.sqrt(1 + u**2) * np.sinh(skew)
-    mean, spread, skewness = (float(each[0]) for each in _moments(np.array([skew])))
-    np.testing.assert_allclose([mean, spread], [v.mean(), v.std()], rtol=0.01, atol=0.01)
-    np.testing.assert_allclose(skewness, (((v - v.mean()) / v.std()) ** 3).mean(), atol=0.03)
-    fitted = fit_skewed_map(equal(3 * v[:20_000, None] + 7))
-    np.testing.assert_allclose(fitted.skew, skew, atol=0.15)
-    np.testing.assert_allclose(np.std(fitted.forward(3 * v[:20_000, None] + 7)), 1, atol=0.03)

@@ -5,12 +5,14 @@ import pytest
 
 import steinbox as sb
 from steinbox.densities.fitting.em import WeightedPoints
+from steinbox.densities.fitting.marginal_map import fit_marginal_map
 from steinbox.densities.fitting.rotated_map import fit_rotated_map
-from steinbox.densities.fitting.skewed_map import fit_skewed_map
 from steinbox.densities.fitting.triangular_map import fit_triangular_map
 from steinbox.maps.bijection import Identity
 from steinbox.maps.bounds import as_bounds
+from steinbox.maps.composition import Composition
 from steinbox.maps.coordinates import Plain, Standardized, Whitened
+from steinbox.numerics.independent_components import CONTRASTS
 
 DIMENSION = 4
 MIXING = np.random.default_rng(1).normal(size=(DIMENSION, DIMENSION)) + 2 * np.eye(DIMENSION)
@@ -25,6 +27,7 @@ def equal(points):
     return WeightedPoints(points, np.full(len(points), 1 / len(points)), len(points))
 
 
+SKEWED = np.log(np.random.default_rng(0).gamma(2.0, size=(500, DIMENSION)))
 MAPS = {
     "identity": Identity(),
     "plain": Plain().fit(bananas(100)),
@@ -34,7 +37,9 @@ MAPS = {
     "straight": fit_triangular_map(equal(bananas(500) @ MIXING), curved=False),
     "bananas": fit_triangular_map(equal(bananas(500)), curved=True),
     "funnel": fit_triangular_map(equal(sb.targets.Funnel(4).sample(500, np.random.default_rng(0))), curved=True),
-    "skewed": fit_skewed_map(equal(np.log(np.random.default_rng(0).gamma(2.0, size=(500, DIMENSION))) @ MIXING)),
+    "skewed": fit_marginal_map(equal(SKEWED @ MIXING), CONTRASTS["skewness"]),
+    "heavy tails": fit_marginal_map(equal(np.random.default_rng(0).standard_t(3, size=(500, DIMENSION)))),
+    "composed": Composition(fit_triangular_map(equal(bananas(500)), curved=True), fit_marginal_map(equal(SKEWED))),
     "rotated": fit_rotated_map(equal(bananas(1000) @ MIXING)),
 }
 EVERY = pytest.mark.parametrize("bijection", MAPS.values(), ids=MAPS)

@@ -17,7 +17,8 @@ map                                            x                           f(x)
 :class:`~steinbox.maps.bounds.Bounds`          free, where samplers move   the user's, inside the bounds
 :class:`~steinbox.maps.triangular.TriangularMap`  curved                   nearly white
 :class:`~steinbox.maps.rotated.RotatedMap`     curved, along other axes    nearly white
-:class:`~steinbox.maps.skewed.SkewedMap`       skew                        nearly white
+:class:`~steinbox.maps.marginal.MarginalMap`   skew, or with heavy tails   nearly normal
+:class:`~steinbox.maps.composition.Composition`  the first's               the second's
 :class:`~steinbox.maps.coordinates.Affine`     the user's                  of comparable spread
 =============================================  ==========================  ==================================
 """

@@ -9,7 +9,7 @@ import numpy as np
 
 from steinbox.common.arrays import Array
 from steinbox.common.checks import require_count
-from steinbox.densities.fitting.curves import CurvesDensity, fit_curves, min_points_per_curve
+from steinbox.densities.fitting.curves import fit_curves, min_points_per_curve
 from steinbox.densities.fitting.em import WeightedPoints
 from steinbox.densities.fitting.family import Fitted
 from steinbox.densities.fitting.rotated_map import fit_rotated_map
@@ -21,17 +21,19 @@ from steinbox.densities.fitting.shapes import (
     CurvedDensity,
     Curves,
     FittedMap,
+    Gaussianized,
     Map,
     Rotated,
     Shape,
     Shells,
-    Skewed,
+    Sparse,
     Straight,
     fit_pullback,
 )
 from steinbox.densities.gaussian_mixture import GaussianMixture
 from steinbox.densities.mixture import Mixture
 from steinbox.densities.pullback import Pullback
+from steinbox.numerics.independent_components import CONTRASTS
 
 _MAX_POINTS = 2000  # to fit to; more are resampled
 _HELD_OUT = 1 / 3  # of the points, to compare shapes by
@@ -39,6 +41,8 @@ _MAX_CURVED_DIMENSION = 60  # there are as many products of coordinates to look 
 _MAX_ROTATED_DIMENSION = 20  # beyond, axes and curves of their own would take too many points, and too long
 _MIN_SHELLS_DIMENSION = 11  # below, shells are so thick that a few clusters reach all radii as well
 _MAX_CURVES = 8
+_MAX_ITERATIONS = 15  # of the maps of several curves
+_MAX_GAUSSIANIZED_ITERATIONS = 2  # the same, where they are Gaussianized: they start from curves, or from clusters
 _NARROW_COVARIANCE = 0.2  # of a component's, where it is split into a wide and a narrow one
 
 
@@ -100,10 +104,12 @@ class CurvedMixtures:
             _Candidate(Shape(map_kind, kind), fit_pullback(map_, training, rng, kind, start))
             for map_kind, map_ in self._maps(training, test, rng)
             for kind, start in self._kinds(training, before)
+            if kind == ONE_GAUSSIAN or isinstance(kind, Shells) or not isinstance(map_kind, Gaussianized)
         ]
-        best = max(candidates, key=lambda each: each.value(test))
-        best = max([best, *self._curves(training, best, before)], key=lambda each: each.value(test))
-        return _refit(sample, best, rng)
+        plain = [each for each in candidates if not isinstance(each.shape.map, Gaussianized)]
+        best_plain = max(plain, key=lambda each: each.value(test))
+        candidates += self._curves(training, best_plain, before)
+        return _refit(sample, max(candidates, key=lambda each: each.value(test)), rng)
 
     def refit(self, sample: WeightedPoints, previous: Fitted, rng: np.random.Generator) -> Fitted:
         """Fit a mixture of the same shape to other points."""
@@ -114,32 +120,41 @@ class CurvedMixtures:
     def _maps(
         self, training: WeightedPoints, test: WeightedPoints, rng: np.random.Generator
     ) -> Iterator[tuple[Map, FittedMap]]:
-        """A straight map and a curved one, each that of several which predicts best with one Gaussian behind it.
+        """A straight map, a curved one and a Gaussianized one, each the one of several that predicts best.
 
-        Straight maps' slopes are shrunk to zero a little or much, curved ones are along the given axes or others; in
-        many dimensions every coordinate may be skew instead.
+        That is with one Gaussian behind it. Straight maps' slopes are shrunk to zero a little or much, or few, curved
+        ones are along the given axes or others. Behind either, coordinates may be skew or have heavy tails.
         """
 
-        def best(
-            maps: list[tuple[Map, FittedMap]],
-        ) -> tuple[Map, FittedMap]:
+        def best(maps: list[tuple[Map, FittedMap]]) -> tuple[Map, FittedMap]:
             return max(maps, key=lambda each: _mean_log_prob(fit_pullback(each[1], training, rng), test))
 
         dimension = training.points.shape[1]
-        straight = best([(each, each.fit(training)) for each in (Straight(0.5), Straight(0.5 * dimension))])
+        straight_kinds: list[Map] = [Straight(0.5), Straight(0.5 * dimension)]
+        if dimension > _MAX_CURVED_DIMENSION:
+            straight_kinds.append(Sparse(0.5))
+        straight = best([(each, each.fit(training)) for each in straight_kinds])
         yield straight
+        if not self.curved:
+            return
         pseudo_points = straight[0].pseudo_points
         curved: list[tuple[Map, FittedMap]] = []
-        if self.curved and dimension <= _MAX_CURVED_DIMENSION:
+        if dimension <= _MAX_CURVED_DIMENSION:
             curved.append((Curved(pseudo_points), Curved(pseudo_points).fit(training)))
-        if self.curved and self.rotated and dimension <= _MAX_ROTATED_DIMENSION:
+        if self.rotated and dimension <= _MAX_ROTATED_DIMENSION:
             rotated = fit_rotated_map(training, pseudo_points=pseudo_points)
             curved += [] if rotated is None else [(Rotated(pseudo_points), rotated)]
-        if self.curved and dimension > _MAX_CURVED_DIMENSION:
-            curved.append((Skewed(pseudo_points), Skewed(pseudo_points).fit(training)))
         curved = [each for each in curved if each[1].is_curved]
-        if curved:
-            yield best(curved)
+        curved = [best(curved)] if curved else []
+        yield from curved
+        contrasts = [None, *(CONTRASTS if 1 < dimension <= _MAX_CURVED_DIMENSION else ())]
+        kinds = [
+            (Gaussianized(base, contrast), map_)
+            for base, map_ in (straight, *curved)
+            for contrast in contrasts
+            if not isinstance(base, Gaussianized)
+        ]
+        yield best([(kind, kind.fit_behind(map_, training)) for kind, map_ in kinds])
 
     def _kinds(
         self, sample: WeightedPoints, before: _Candidate | None
@@ -151,7 +166,7 @@ class CurvedMixtures:
         yield ONE_GAUSSIAN, None
         if self.shells and dimension >= _MIN_SHELLS_DIMENSION:
             yield Shells(), None
-        for number in sorted({max(1, now // 2), now, 2 * now} - {1}):
+        for number in sorted({2, 4, max(1, now // 2), now, 2 * now} - {1}):
             for tied in (False, True):
                 points_needed = (0.5 if tied else 1.0) * dimension + 3  # by each component
                 if sample.effective_sample_size / number < points_needed or number > self.max_components:
@@ -171,17 +186,39 @@ class CurvedMixtures:
         dimension, rng = sample.points.shape[1], np.random.default_rng(0)
         starts: list[tuple[int, CurvedDensity | None]] = []
         if isinstance(best.shape.kind, Clusters) and best.shape.kind.num_components > 1:
-            starts.append((2, None))
+            starts.append((2 if dimension <= _MAX_ROTATED_DIMENSION else best.shape.kind.num_components, None))
         if before is not None and before.density.num_components > 1:
             number, kind = before.density.num_components, before.shape.kind
             starts += [] if isinstance(kind, Shells) else [(number, before.density)]
             starts += [(2 * number, None)] if isinstance(kind, Curves) else []
         for number, start in starts if self.curved and self.own_maps else []:
             enough = sample.effective_sample_size >= 2 * number * min_points_per_curve(dimension)
-            if enough and number <= _MAX_CURVES and 1 < dimension <= _MAX_ROTATED_DIMENSION:
-                candidate = _fit_curves(number, sample, best.shape.map.pseudo_points, start, rng)
-                if candidate.density.is_curved and candidate.density.num_components > 1:
-                    yield candidate
+            if enough and number <= _MAX_CURVES and 1 < dimension <= _MAX_CURVED_DIMENSION:
+                for candidate in self._own_maps(number, sample, best, start, rng):
+                    if candidate.density.is_curved and candidate.density.num_components > 1:
+                        yield candidate
+
+    def _own_maps(
+        self,
+        number: int,
+        sample: WeightedPoints,
+        best: _Candidate,
+        start: CurvedDensity | None,
+        rng: np.random.Generator,
+    ) -> Iterator[_Candidate]:
+        """Curved maps, and what they leave Gaussianized; in many dimensions straight maps in their place."""
+        pseudo_points = best.shape.map.pseudo_points
+        front: Curved | Straight = Straight(pseudo_points)
+        if sample.points.shape[1] <= _MAX_ROTATED_DIMENSION:
+            front = Curved(pseudo_points)
+            candidate = _fit_curves(number, sample, front, start, rng)
+            yield candidate
+            start = candidate.density
+        elif start is None:
+            if best.density.num_components != number:
+                return
+            start = best.density
+        yield _fit_curves(number, sample, Gaussianized(front, None), start, rng)
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,7 +230,7 @@ class _Candidate:
 
     def value(self, test: WeightedPoints) -> float:
         """How well it predicts, in nats per point."""
-        return _mean_log_prob(self.density, test) - self.shape.kind.penalty
+        return _mean_log_prob(self.density, test) - self.shape.penalty
 
     def as_clusters(self) -> ClustersDensity | None:
         """The density, if its components may be doubled, with one Gaussian in place of all shells; None for curves."""
@@ -214,20 +251,20 @@ def _as_candidate(fitted: Fitted) -> _Candidate:
 def _refit(sample: WeightedPoints, previous: _Candidate, rng: np.random.Generator) -> Fitted:
     shape = previous.shape
     if isinstance(shape.kind, Curves):
-        number, pseudo_points = shape.kind.num_components, shape.map.pseudo_points
-        curves = _fit_curves(number, sample, pseudo_points, previous.density, rng)
+        curves = _fit_curves(shape.kind.num_components, sample, shape.map, previous.density, rng)
         return Fitted(curves.shape, curves.density)
     start = previous.density.responsibilities(sample.points)
     return Fitted(shape, fit_pullback(shape.map.fit(sample), sample, rng, shape.kind, start))
 
 
 def _fit_curves(
-    number: int, sample: WeightedPoints, pseudo_points: float, start: CurvedDensity | None, rng: np.random.Generator
+    number: int, sample: WeightedPoints, map_kind: Map, start: CurvedDensity | None, rng: np.random.Generator
 ) -> _Candidate:
-    """At most so many Gaussians behind curved maps of their own, fitted from another density's responsibilities."""
+    """At most so many Gaussians behind maps of their own, fitted from another density's responsibilities."""
     responsibilities = None if start is None else start.responsibilities(sample.points)
-    density: CurvesDensity = fit_curves(sample, number, rng, pseudo_points=pseudo_points, start=responsibilities)
-    return _Candidate(Shape(Curved(pseudo_points), Curves(density.num_components)), density)
+    iterations = _MAX_GAUSSIANIZED_ITERATIONS if isinstance(map_kind, Gaussianized) else _MAX_ITERATIONS
+    density = fit_curves(sample, number, rng, fit_map=map_kind.fit, start=responsibilities, max_iterations=iterations)
+    return _Candidate(Shape(map_kind, Curves(density.num_components)), density)
 
 
 def _mean_log_prob(density: CurvedDensity, test: WeightedPoints) -> float:

@@ -11,16 +11,18 @@ from steinbox.common.arrays import Array
 from steinbox.common.serialization import serializable
 from steinbox.densities.fitting.curves import CurvesDensity
 from steinbox.densities.fitting.em import WeightedPoints, fit_mixture
+from steinbox.densities.fitting.marginal_map import fit_marginal_map
 from steinbox.densities.fitting.rotated_map import fit_rotated_map
 from steinbox.densities.fitting.shells import fit_shells
-from steinbox.densities.fitting.skewed_map import fit_skewed_map
+from steinbox.densities.fitting.sparse_map import fit_sparse_map
 from steinbox.densities.fitting.triangular_map import fit_triangular_map
 from steinbox.densities.gaussian_mixture import GaussianMixture
 from steinbox.densities.pullback import Pullback
 from steinbox.maps.bijection import Bijection
+from steinbox.maps.composition import Composition
 from steinbox.maps.rotated import RotatedMap
-from steinbox.maps.skewed import SkewedMap
 from steinbox.maps.triangular import TriangularMap
+from steinbox.numerics.independent_components import CONTRASTS
 
 ClustersDensity: TypeAlias = Pullback[GaussianMixture]
 CurvedDensity: TypeAlias = ClustersDensity | CurvesDensity
@@ -29,6 +31,7 @@ CurvedDensity: TypeAlias = ClustersDensity | CurvesDensity
 _PENALTY_PER_LOG_COMPONENTS = 0.01
 _SHELLS_PENALTY = 0.03
 _PENALTY_PER_CURVE = 0.03
+_GAUSSIANIZED_PENALTY = 0.03
 
 
 # -- maps: their slopes are shrunk to zero by so many pseudo-points ----------------------------------------------------
@@ -70,16 +73,39 @@ class Rotated:
         return fit_rotated_map(sample, pseudo_points=self.pseudo_points) or Curved(self.pseudo_points).fit(sample)
 
 
-@serializable("skewed-map-family")
+@serializable("sparse-map-family")
 @dataclass(frozen=True)
-class Skewed:
-    """A sparse affine map, and one that makes every coordinate symmetric; its slopes are shrunk in their own way."""
+class Sparse:
+    """An affine map with few slopes, which are shrunk in their own way."""
 
     pseudo_points: float
 
-    def fit(self, sample: WeightedPoints) -> SkewedMap:
+    def fit(self, sample: WeightedPoints) -> TriangularMap:
         """To weighted points."""
-        return fit_skewed_map(sample)
+        return fit_sparse_map(sample)
+
+
+@serializable("gaussianized-map-family")
+@dataclass(frozen=True)
+class Gaussianized:
+    """One of the maps above, and behind it one that makes coordinates normal, along its axes or independent ones."""
+
+    base: Straight | Curved | Rotated | Sparse
+    contrast: str | None
+
+    @property
+    def pseudo_points(self) -> float:
+        """Those of the map in front."""
+        return self.base.pseudo_points
+
+    def fit(self, sample: WeightedPoints) -> Composition:
+        """To weighted points."""
+        return self.fit_behind(self.base.fit(sample), sample)
+
+    def fit_behind(self, first: Bijection, sample: WeightedPoints) -> Composition:
+        """The second map only."""
+        contrast = None if self.contrast is None else CONTRASTS[self.contrast]
+        return Composition(first, fit_marginal_map(sample.transform(first), contrast))
 
 
 # -- mixtures ----------------------------------------------------------------------------------------------------------
@@ -133,8 +159,8 @@ class Curves:
 
 # -- both --------------------------------------------------------------------------------------------------------------
 
-Map: TypeAlias = Straight | Curved | Rotated | Skewed
-FittedMap: TypeAlias = TriangularMap | RotatedMap | SkewedMap
+Map: TypeAlias = Straight | Curved | Rotated | Sparse | Gaussianized
+FittedMap: TypeAlias = TriangularMap | RotatedMap | Composition
 Kind: TypeAlias = Clusters | Shells | Curves
 
 ONE_GAUSSIAN = Clusters(1, tied=False)
@@ -147,6 +173,11 @@ class Shape:
 
     map: Map
     kind: Kind
+
+    @property
+    def penalty(self) -> float:
+        """In nats per point."""
+        return self.kind.penalty + (_GAUSSIANIZED_PENALTY if isinstance(self.map, Gaussianized) else 0.0)
 
 
 def fit_pullback(
