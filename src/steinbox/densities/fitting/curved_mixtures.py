@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from steinbox.densities.fitting.shapes import (
     CurvedDensity,
     Curves,
     FittedMap,
+    Front,
     Gaussianized,
     Map,
     Rotated,
@@ -34,6 +36,8 @@ from steinbox.densities.gaussian_mixture import GaussianMixture
 from steinbox.densities.mixture import Mixture
 from steinbox.densities.pullback import Pullback
 from steinbox.numerics.independent_components import CONTRASTS
+
+M = TypeVar("M", bound=Map)
 
 _MAX_POINTS = 2000  # to fit to; more are resampled
 _HELD_OUT = 1 / 3  # of the points, to compare shapes by
@@ -59,7 +63,7 @@ class CurvedMixtures:
     max_components : int
         Gaussians behind one map, at most.
     curved : bool
-        Whether maps may be curved: bananas, funnels, hierarchical models, and beyond 60 dimensions skew coordinates. If
+        Whether maps may be more than affine: bananas, funnels, hierarchical models, skew coordinates and heavy tails. If
         not, the next two mean nothing.
     rotated : bool
         Whether curved maps may have axes of their own.
@@ -77,7 +81,7 @@ class CurvedMixtures:
     >>> CurvedMixtures().choose(sample, np.random.default_rng(0)).density
     <steinbox.Pullback: 1 component in 2 dimensions, curved>
     >>> CurvedMixtures(max_components=4, curved=False).choose(sample, np.random.default_rng(0)).density
-    <steinbox.Pullback: 2 components in 2 dimensions>
+    <steinbox.Pullback: 4 components in 2 dimensions>
     """
 
     max_components: int = 16
@@ -122,39 +126,34 @@ class CurvedMixtures:
     ) -> Iterator[tuple[Map, FittedMap]]:
         """A straight map, a curved one and a Gaussianized one, each the one of several that predicts best.
 
-        That is with one Gaussian behind it. Straight maps' slopes are shrunk to zero a little or much, or few, curved
-        ones are along the given axes or others. Behind either, coordinates may be skew or have heavy tails.
+        That is with one Gaussian behind it. Straight maps' slopes are shrunk to zero a little or much, curved ones are
+        along the given axes or others; in many dimensions an affine map with few slopes takes their place. Behind them
+        coordinates may be skew, or have heavy tails.
         """
-
-        def best(maps: list[tuple[Map, FittedMap]]) -> tuple[Map, FittedMap]:
-            return max(maps, key=lambda each: _mean_log_prob(fit_pullback(each[1], training, rng), test))
-
         dimension = training.points.shape[1]
-        straight_kinds: list[Map] = [Straight(0.5), Straight(0.5 * dimension)]
-        if dimension > _MAX_CURVED_DIMENSION:
-            straight_kinds.append(Sparse(0.5))
-        straight = best([(each, each.fit(training)) for each in straight_kinds])
-        yield straight
+        straight = [(each, each.fit(training)) for each in (Straight(0.5), Straight(0.5 * dimension))]
+        front: list[tuple[Front, FittedMap]] = [_best(straight, training, test, rng)]
+        yield front[0]
         if not self.curved:
             return
-        pseudo_points = straight[0].pseudo_points
-        curved: list[tuple[Map, FittedMap]] = []
-        if dimension <= _MAX_CURVED_DIMENSION:
-            curved.append((Curved(pseudo_points), Curved(pseudo_points).fit(training)))
-        if self.rotated and dimension <= _MAX_ROTATED_DIMENSION:
+        pseudo_points = front[0][0].pseudo_points
+        if dimension > _MAX_CURVED_DIMENSION:
+            front = [(Sparse(pseudo_points), Sparse(pseudo_points).fit(training))]
+            yield front[0]
+        elif curved := [each for each in self._curved_maps(training, pseudo_points) if each[1].is_curved]:
+            front.append(_best(curved, training, test, rng))
+            yield front[1]
+        contrasts = (None, *CONTRASTS) if 1 < dimension <= _MAX_CURVED_DIMENSION else (None,)
+        kinds = [(Gaussianized(kind, contrast), map_) for kind, map_ in front for contrast in contrasts]
+        yield _best([(kind, kind.fit_behind(map_, training)) for kind, map_ in kinds], training, test, rng)
+
+    def _curved_maps(self, training: WeightedPoints, pseudo_points: float) -> Iterator[tuple[Front, FittedMap]]:
+        """Along the given axes and, if there are others, along these."""
+        yield Curved(pseudo_points), Curved(pseudo_points).fit(training)
+        if self.rotated and training.points.shape[1] <= _MAX_ROTATED_DIMENSION:
             rotated = fit_rotated_map(training, pseudo_points=pseudo_points)
-            curved += [] if rotated is None else [(Rotated(pseudo_points), rotated)]
-        curved = [each for each in curved if each[1].is_curved]
-        curved = [best(curved)] if curved else []
-        yield from curved
-        contrasts = [None, *(CONTRASTS if 1 < dimension <= _MAX_CURVED_DIMENSION else ())]
-        kinds = [
-            (Gaussianized(base, contrast), map_)
-            for base, map_ in (straight, *curved)
-            for contrast in contrasts
-            if not isinstance(base, Gaussianized)
-        ]
-        yield best([(kind, kind.fit_behind(map_, training)) for kind, map_ in kinds])
+            if rotated is not None:
+                yield Rotated(pseudo_points), rotated
 
     def _kinds(
         self, sample: WeightedPoints, before: _Candidate | None
@@ -265,6 +264,13 @@ def _fit_curves(
     iterations = _MAX_GAUSSIANIZED_ITERATIONS if isinstance(map_kind, Gaussianized) else _MAX_ITERATIONS
     density = fit_curves(sample, number, rng, fit_map=map_kind.fit, start=responsibilities, max_iterations=iterations)
     return _Candidate(Shape(map_kind, Curves(density.num_components)), density)
+
+
+def _best(
+    maps: Sequence[tuple[M, FittedMap]], training: WeightedPoints, test: WeightedPoints, rng: np.random.Generator
+) -> tuple[M, FittedMap]:
+    """The kind and the map that predict best with one Gaussian behind it."""
+    return max(maps, key=lambda each: _mean_log_prob(fit_pullback(each[1], training, rng), test))
 
 
 def _mean_log_prob(density: CurvedDensity, test: WeightedPoints) -> float:

@@ -85,22 +85,25 @@ class Sparse:
         return fit_sparse_map(sample)
 
 
+Front: TypeAlias = Straight | Curved | Rotated | Sparse
+
+
 @serializable("gaussianized-map-family")
 @dataclass(frozen=True)
 class Gaussianized:
     """One of the maps above, and behind it one that makes coordinates normal, along its axes or independent ones."""
 
-    base: Straight | Curved | Rotated | Sparse
+    front: Front
     contrast: str | None
 
     @property
     def pseudo_points(self) -> float:
         """Those of the map in front."""
-        return self.base.pseudo_points
+        return self.front.pseudo_points
 
     def fit(self, sample: WeightedPoints) -> Composition:
         """To weighted points."""
-        return self.fit_behind(self.base.fit(sample), sample)
+        return self.fit_behind(self.front.fit(sample), sample)
 
     def fit_behind(self, first: Bijection, sample: WeightedPoints) -> Composition:
         """The second map only."""
@@ -159,7 +162,7 @@ class Curves:
 
 # -- both --------------------------------------------------------------------------------------------------------------
 
-Map: TypeAlias = Straight | Curved | Rotated | Sparse | Gaussianized
+Map: TypeAlias = Front | Gaussianized
 FittedMap: TypeAlias = TriangularMap | RotatedMap | Composition
 Kind: TypeAlias = Clusters | Shells | Curves
 
