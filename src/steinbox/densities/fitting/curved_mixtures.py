@@ -63,7 +63,7 @@ class CurvedMixtures:
     max_components : int
         Gaussians behind one map, at most.
     curved : bool
-        Whether maps may be more than affine: bananas, funnels, hierarchical models, skew coordinates and heavy tails. If
+        Whether maps may be more than affine: bananas, funnels, hierarchical models, skew coordinates, heavy tails. If
         not, the next two mean nothing.
     rotated : bool
         Whether curved maps may have axes of their own.
