@@ -84,7 +84,7 @@ def test_bounds_constants_derived_quantities_and_failures_are_shown(tmp_path):
     assert "rate = " in fault.point
     assert "raise RuntimeError" in fault.traceback
     page = result.report(tmp_path / "run.html").read_text(encoding="utf-8")
-    assert "Held: n = 1.0." in page
+    assert "Fixed: n = 1.0." in page
     assert "curve (3,)" in page
     assert "diverged &lt;b&gt;" in page
     assert "diverged <b>" not in page
@@ -113,7 +113,7 @@ def levels(result):
 def test_a_good_run_is_said_to_be_good(result):
     level, verdict = levels(result)
     assert level is Level.GOOD
-    assert verdict.headline == "Nothing speaks against this result."
+    assert verdict.headline == "No problems were found."
     assert len(verdict.advice) == 1  # another seed
     assert "effective draws" in dict(collect(result).facts)
 
@@ -154,7 +154,7 @@ def test_particles_that_cannot_be_judged_are_bad(result, tmp_path):
     same = replace(result, particles=np.repeat(result.particles[:1], 60, axis=0), log_prob=np.zeros(60))
     content = collect(same)
     assert content.verdict.level is Level.BAD
-    assert "cannot be judged" in content.diagnostics[0]
+    assert "cannot be assessed" in content.diagnostics[0]
     assert same.report(tmp_path / "run.html").exists()
 
 
