@@ -114,7 +114,7 @@ def test_who_looks_at_one_particle_is_not_disturbed(browser, start):
     browser.evaluate("corner.canvas.focus()")
     browser.press("Home")
     page, words = browser.evaluate("live.page"), browser.evaluate("element('particle').textContent")
-    browser.wait_for("element('live-state').textContent.startsWith('The plots wait')")
+    browser.wait_for("element('live-state').textContent.startsWith('The plots pause')")
     time.sleep(1.2)
     assert browser.evaluate("live.page") == page
     assert browser.evaluate("element('particle').textContent") == words

@@ -124,9 +124,9 @@ def test_a_good_run_is_said_to_be_good(result):
         ({"warnings": ("It moves.",)}, Level.CAUTION, "It moves."),
         ({"status": sb.Status.INTERRUPTED}, Level.CAUTION, "Interrupted"),
         ({"status": sb.Status.TOO_MANY_FAILURES}, Level.BAD, "max_failure_rate"),
-        ({"effective_sample_size": 40.0}, Level.CAUTION, "worth 40 independent draws"),
-        ({"effective_sample_size": 5.0}, Level.BAD, "worth 5 independent draws"),
-        ({"effective_sample_size": 14.0, "warnings": ("Few.",)}, Level.BAD, "worth 14 independent draws"),
+        ({"effective_sample_size": 40.0}, Level.CAUTION, "amount to 40 independent draws"),
+        ({"effective_sample_size": 5.0}, Level.BAD, "amount to 5 independent draws"),
+        ({"effective_sample_size": 14.0, "warnings": ("Few.",)}, Level.BAD, "amount to 14 independent draws"),
         ({"pareto_shape": 0.9, "effective_sample_size": 80.0}, Level.CAUTION, "A few weights dominate"),
         ({"pareto_shape": 0.9, "effective_sample_size": 800.0}, Level.GOOD, "heavy tail"),
         ({"num_failures": 200}, Level.CAUTION, "200 of"),
@@ -147,7 +147,7 @@ def test_particles_that_have_not_arrived_are_not_called_good():
     assert any("default method" in sentence for sentence in verdict.advice)
     content = collect(moved)
     assert "effective draws" not in dict(content.facts)  # which would be the number of particles
-    assert any("order of magnitude" in note for note in content.summary.notes)
+    assert any("rough estimates" in note for note in content.summary.notes)
 
 
 def test_particles_that_cannot_be_judged_are_bad(result, tmp_path):
