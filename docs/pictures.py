@@ -50,9 +50,10 @@ def trace() -> None:
     """What the trace of a run shows."""
     result = sb.sample(TARGET.log_prob, sb.Gaussian([0, 0], std=3), vectorized=True, seed=0)
     figure, panels = plt.subplots(1, 3, figsize=(11, 2.8), layout="constrained")
-    for axes, name in zip(panels, ("tempering", "effective_sample_size", "log_evidence"), strict=True):
-        axes.plot(result.trace[name], color=RED)
-        axes.set(xlabel="batch", title=name)
+    titles = {"tempering": "power of the weights", "effective_sample_size": "effective sample size"}
+    for axes, name in zip(panels, (*titles, "log_evidence"), strict=True):
+        axes.plot(result.trace["num_evals"], result.trace[name], color=RED)
+        axes.set(xlabel="evaluations", title=titles.get(name, "log-evidence"))
     figure.savefig(IMAGES / "trace.png", dpi=120)
 
 

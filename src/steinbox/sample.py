@@ -84,7 +84,7 @@ def sample(
     ----------
     log_prob : callable or Model
         ``(d,) -> float``, or ``(n, d) -> (n,)`` with ``vectorized=True``. −inf means outside the support. A point at
-        which it raises, or returns NaN or +inf, counts as failed; the run goes on without it. If it has a parameter
+        which it raises, or returns NaN or +inf, counts as failed; the run continues without it. If it has a parameter
         ``rng``, it gets a generator for each evaluation (a list of them, one per point, with ``vectorized=True``), so
         that estimates by simulation are reproducible wherever they run. It may return ``(log_prob, {name: value or
         array})``: derived quantities, kept with each evaluation, see ``result.derived``. A :class:`steinbox.Model` has
@@ -159,7 +159,7 @@ def sample(
     progress : bool
         Whether to show a progress bar. If not given: when the output is a terminal or a notebook.
     live : bool
-        Whether to serve the page of :meth:`steinbox.Result.report` to this machine while the run goes on, with a button
+        Whether to serve the page of :meth:`steinbox.Result.report` to this machine during the run, with a button
         that stops it. Its address is printed. Needs ``pip install "steinbox[report]"``.
     seed : int
         Fixes all randomness. If not given, one is drawn and kept in the result, so that any run can be repeated.
@@ -344,7 +344,7 @@ def _check_functions(log_prob: object, score: object, method: object) -> None:
         raise TypeError(f"expected a method object, got the class {method.__name__}; write method={method.__name__}()")
     if not isinstance(method, Method):
         raise TypeError(
-            f"expected a method such as sb.AdaptiveImportanceSampling(), or a sb.Sampler of your own, got {method!r}"
+            f"expected a method such as sb.AdaptiveImportanceSampling(), or your own sb.Sampler, got {method!r}"
         )
     if score is not None and not callable(score):
         raise TypeError(f"expected score to be a function, got {type(score).__name__}")

@@ -73,7 +73,7 @@ def test_processes_checkpoints_and_archives(run, model, tmp_path):
     np.testing.assert_array_equal(sb.Result.load(tmp_path / "run.npz").particles, first.particles)
     other = run("sample", f"{model}:log_prob", *settings[:2], "--seed", 4, *settings[4:])
     assert other.exit_code == 1
-    assert "the checkpoint is of another run: seed was 3 and is 4" in other.output
+    assert "the checkpoint belongs to another run: seed was 3 and is 4" in other.output
     earlier = first.save(tmp_path / "earlier.npz")
     assert run("sample", f"{model}:log_prob", "--max-evals", 200, "--archive", earlier, "--noise", 0.1).exit_code == 0
     assert "there is no file" in run("sample", f"{model}:log_prob", "--archive", tmp_path / "nothing").output
@@ -229,7 +229,7 @@ def test_a_limit_of_time_is_no_error(run, tmp_path):
     slow.write_text("import time\ndef f(x):\n    time.sleep(0.001)\n    return -float(x @ x)\n")
     outcome = run("sample", f"{slow}:f", "--initial", "mean=0,0 std=1", "--max-seconds", "1.0", "--max-evals", 90_000)
     assert outcome.exit_code == 0, outcome.output
-    assert "The time was up" in outcome.output
+    assert "The time ran out" in outcome.output
     assert sb.Result.load(tmp_path / "run.npz").num_evals < 90_000
 
 
@@ -318,7 +318,7 @@ def test_demo_shows_a_table_writes_its_files_and_opens_the_report(run, tmp_path,
     assert "parameter" in outcome.output
     assert (tmp_path / "demo" / "particles.png").stat().st_size > 10_000
     assert "report.html" in outcome.output
-    assert "Nothing speaks against this result." in (tmp_path / "demo" / "report.html").read_text(encoding="utf-8")
+    assert "No problems were found." in (tmp_path / "demo" / "report.html").read_text(encoding="utf-8")
     assert sb.Result.load(tmp_path / "demo" / "result.npz").status is sb.Status.CONVERGED
 
 

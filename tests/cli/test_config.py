@@ -77,10 +77,10 @@ def test_what_was_given_is_kept_with_the_result_and_shown_in_its_report(folder):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("max_eval = 3", "run.toml has 'max_eval', which is no option of `sample`; did you mean max-evals?"),
-        ("zzz = 3", "which is no option of `sample`; it knows archive, checkpoint"),
+        ("max_eval = 3", "run.toml has 'max_eval', which is not an option of `sample`; did you mean max-evals?"),
+        ("zzz = 3", "which is not an option of `sample`; the known names are archive, checkpoint"),
         ("seed = [1]", "expected 'seed' to be a number, text, true or false, got [1]"),
-        ("seed = = 1", "run.toml is no TOML file"),
+        ("seed = = 1", "run.toml is not a TOML file"),
         ("settings = 1", "expected [settings] to be a table, got 1"),
         ("[settings]\nstop_eary = true", "has no setting 'stop_eary'; did you mean stop_early?"),
         ("[settings]\nbatch = -1", "the settings of AdaptiveImportanceSampling are wrong"),
@@ -159,9 +159,9 @@ def test_what_cannot_go_on_is_said(folder):
     assert "is not a checkpoint" in run("resume", "bad.ckpt", "model.py:log_prob").output
     run("sample", "--config", "run.toml")
     (folder / "model.py").write_text(MODEL.replace("-0.5", "-0.7"))
-    assert "it is another function" in run("resume", "run.ckpt", "model.py:log_prob").output
+    assert "it is a different function" in run("resume", "run.ckpt", "model.py:log_prob").output
     (folder / "model.py").write_text(MODEL.replace("std=2.0", "std=2.5"))
-    assert "`initial` is another one" in run("resume", "run.ckpt", "model.py:log_prob").output
+    assert "`initial` differs" in run("resume", "run.ckpt", "model.py:log_prob").output
 
 
 # -- programs and terminals --------------------------------------------------------------------------------------------

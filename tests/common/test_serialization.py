@@ -245,9 +245,9 @@ def test_a_name_is_given_once():
     class Other:
         pass
 
-    with pytest.raises(ValueError, match=r"'test/step' is the name of .*Step already; .*Other needs another one"):
+    with pytest.raises(ValueError, match=r"'test/step' is already the name of .*Step; .*Other needs another one"):
         serializable("test/step")(Other)
-    with pytest.raises(ValueError, match="Step is registered as 'test/step' already"):
+    with pytest.raises(ValueError, match="Step is already registered as 'test/step'"):
         serializable("test/stride")(Step)
     assert "test/stride" not in serialization.CLASSES
 

@@ -233,7 +233,7 @@ POINTS = np.random.default_rng(0).standard_normal((6, 2))
         ((POINTS[:1], np.zeros(1)), {}, "at least two rows, got .1, 2."),
         ((POINTS, np.zeros(5)), {}, r"shape \(6,\) for 6 points, got \(5,\)"),
         ((POINTS, lambda x: 0.0), {}, "called once, with all points as rows"),
-        ((POINTS, np.full(6, -np.inf)), {}, "all points lie outside the support"),
+        ((POINTS, np.full(6, -np.inf)), {}, "all points are outside the support"),
         ((POINTS, np.full(6, np.nan)), {}, "finite or -inf, got nan at row 0"),
         ((POINTS, np.zeros(6)), {"weights": np.zeros(6)}, "not all 0"),
         ((POINTS, np.zeros(6)), {"statistic": "w"}, "'v' or 'u', got 'w'"),

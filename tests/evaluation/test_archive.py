@@ -81,7 +81,7 @@ def test_a_run_with_an_archive_resumes(tmp_path):
     run(archive=archive, seed=1, checkpoint=tmp_path / "run.ckpt", callback=interrupt)
     resumed = run(archive=archive, seed=1, checkpoint=tmp_path / "run.ckpt")
     np.testing.assert_array_equal(resumed.particles, whole.particles)
-    with pytest.raises(sb.CheckpointError, match="archive= is another one"):
+    with pytest.raises(sb.CheckpointError, match="archive= differs"):
         run(seed=1, checkpoint=tmp_path / "run.ckpt")
 
 

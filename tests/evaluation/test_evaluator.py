@@ -278,7 +278,7 @@ def test_a_function_of_one_point_that_is_called_vectorized_gets_a_hint(function)
 
 @pytest.mark.parametrize("function", [lambda x: -(x[:, 0] ** 2), lambda x: -(x**2).sum(axis=1), lambda x: -(x**2)])
 def test_a_function_of_rows_gets_a_hint(function):
-    hint = r"all failed.*Does it take all points at once, one in each row\? Then say vectorized=True"
+    hint = r"all failed.*Does it take all points at once, one in each row\? Then set vectorized=True"
     with pytest.raises(TargetError, match=hint):
         evaluator(function)(POINTS)
     with pytest.raises(TargetError) as caught:

@@ -84,7 +84,7 @@ def test_a_likelihood_of_one_has_the_prior_as_its_posterior_and_an_evidence_of_o
 @pytest.mark.parametrize(
     ("settings", "error", "message"),
     [
-        ({"prior": {}}, ValueError, "a prior of one parameter at least"),
+        ({"prior": {}}, ValueError, "a prior of at least one parameter"),
         (
             {"prior": {"a": 3}},
             TypeError,

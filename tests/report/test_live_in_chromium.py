@@ -76,7 +76,9 @@ def test_points_move_and_the_button_ends_the_run_with_its_result(browser, start)
     slider = "[element('way-slider').value, element('way-slider').max]"
     assert browser.evaluate(slider) == [str(browser.evaluate("way.data.num_evals.length - 1"))] * 2
     assert browser.evaluate("element('live-words').textContent") != words
-    assert browser.evaluate("document.querySelector('.headline').textContent").strip().endswith("the run goes on.")
+    assert (
+        browser.evaluate("document.querySelector('.headline').textContent").strip().endswith("the run is still going.")
+    )
     browser.evaluate("element('live-stop').click()")
     assert browser.evaluate("element('live-stop').textContent") == "Press again to stop"
     browser.evaluate("element('live-stop').click()")
@@ -112,7 +114,7 @@ def test_who_looks_at_one_particle_is_not_disturbed(browser, start):
     browser.evaluate("corner.canvas.focus()")
     browser.press("Home")
     page, words = browser.evaluate("live.page"), browser.evaluate("element('particle').textContent")
-    browser.wait_for("element('live-state').textContent.startsWith('The plots wait')")
+    browser.wait_for("element('live-state').textContent.startsWith('The plots pause')")
     time.sleep(1.2)
     assert browser.evaluate("live.page") == page
     assert browser.evaluate("element('particle').textContent") == words
@@ -125,7 +127,7 @@ def test_a_run_that_ends_by_itself_shows_its_verdict(browser, start):
     browser.open(url)
     browser.wait_for("typeof live !== 'undefined' && live.isOver")
     assert wait().status.is_complete
-    assert "the run goes on" not in browser.evaluate("document.querySelector('#verdict').textContent")
+    assert "the run is still going" not in browser.evaluate("document.querySelector('#verdict').textContent")
     assert browser.evaluate("document.querySelector('#diagnostics').textContent").count("when the run has ended") == 0
     assert browser.errors(origin(url)) == []
 

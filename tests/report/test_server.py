@@ -175,6 +175,6 @@ def test_who_looks_and_does_not_read_holds_up_nothing_for_long(show, monkeypatch
 def test_a_page_that_cannot_be_made_is_said_and_logged(server, show, caplog, monkeypatch):
     monkeypatch.setattr(show, "make_page", lambda: 1 / 0)
     assert ask(server)[0] == 500
-    assert "could not be made" in caplog.text
+    assert "could not be rendered" in caplog.text
     monkeypatch.undo()
     assert ask(server)[0] == 200

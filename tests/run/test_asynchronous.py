@@ -198,7 +198,7 @@ def test_a_log_is_saved_with_the_result(tmp_path):
 
 
 def test_a_log_of_another_run_is_refused():
-    with pytest.raises(ValueError, match="the log of arrivals is of another run"):
+    with pytest.raises(ValueError, match="the log of arrivals belongs to another run"):
         repeat(run(), max_evals=300)
 
 

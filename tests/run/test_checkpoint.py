@@ -116,7 +116,7 @@ def test_a_function_that_fails_at_the_resumption_shows_how(tmp_path):
 
 def test_a_small_change_of_a_large_value_is_seen(tmp_path):
     run(tmp_path / "run.ckpt", lambda x: log_prob(x) - 1e6, callback=interrupt_at(4))
-    with pytest.raises(sb.CheckpointError, match="it is another function"):
+    with pytest.raises(sb.CheckpointError, match="it is a different function"):
         run(tmp_path / "run.ckpt", lambda x: log_prob(x) - 1e6 + 0.5)
 
 
@@ -163,12 +163,12 @@ def test_without_a_seed_the_checkpoint_s_is_taken(tmp_path):
         ({"names": ["a", "b"]}, r"names was \['x0', 'x1'\] and is \['a', 'b'\]"),
         ({"method": sb.GFSVGD()}, "method was 'AnnealedGFSVGD' and is 'GFSVGD'"),
         ({"method": sb.AnnealedGFSVGD(schedule=sb.Schedule(power=1))}, "settings: schedule: power was 2.0 and is 1"),
-        ({"num_particles": 25}, "of another run: num_particles was 20 and is 25. Name"),
+        ({"num_particles": 25}, "to another run: num_particles was 20 and is 25. Use"),
         (
             {"method": sb.GFSVGD()},
-            "of another run: method was '\\w+' and is 'GFSVGD'. Name another file, or delete it$",
+            "to another run: method was '\\w+' and is 'GFSVGD'. Use another file, or delete this one$",
         ),
-        ({"initial": sb.Gaussian([0.0, 0.0], std=1.0)}, "of another run: `initial` is another one"),
+        ({"initial": sb.Gaussian([0.0, 0.0], std=1.0)}, "to another run: `initial` differs"),
         ({"function": lambda x: log_prob(x) + 1}, "log_prob at x = .* was .* and is .* now"),
     ],
 )
@@ -193,7 +193,7 @@ def test_two_runs_on_one_checkpoint(tmp_path):
 
     def second(iteration):
         if iteration.index == 1:
-            with pytest.raises(sb.CheckpointError, match="another run uses the checkpoint run.ckpt"):
+            with pytest.raises(sb.CheckpointError, match="another run is using the checkpoint run.ckpt"):
                 run(path)
 
     assert run(path, callback=second).status.is_complete

@@ -90,7 +90,7 @@ def test_plain_xarray_opens_the_netcdf_file(result, tmp_path):
         assert tree["posterior"].sizes["draw"] == int(result.effective_sample_size)
         assert tree.attrs["status"] == str(result.status)
         assert tree.attrs["log_evidence"] == result.log_evidence
-    with pytest.raises(ValueError, match="run.nc is not a result that steinbox saved: it is no .npz file"):
+    with pytest.raises(ValueError, match="run.nc is not a result that steinbox saved: it is not an .npz file"):
         sb.Result.load(path)
 
 

@@ -79,7 +79,7 @@ def test_a_page_is_the_report_of_the_run_so_far(visitor):
 
     sb.sample(log_prob, START, live=True, callback=look, names=["left", "<b>right"], **SMALL)
     (page,) = pages
-    assert "Not yet: the run goes on." in page
+    assert "Not yet: the run is still going." in page
     assert "Stop the run" in page
     assert "connect-src &#39;self&#39;" in page
     assert "<b>right" not in page
@@ -96,7 +96,7 @@ def test_before_the_first_iteration_there_is_a_page_that_waits(visitor):
 
     result = sb.sample(slow, START, live=True, **SMALL)
     page, status = seen[0]
-    assert "The run begins" in page
+    assert "The run is starting" in page
     assert "<script" not in page
     assert status == 409  # there is nothing to return yet
     assert result.status.is_complete
@@ -170,7 +170,7 @@ def test_who_looks_is_shown_the_result(visitor):
     watcher.join(20)
     end = json.loads(ends[0].partition("data: ")[2])
     assert end["words"] == str(result.status)
-    assert "Nothing speaks against this result." in end["page"]
+    assert "No problems were found." in end["page"]
     assert "Stop the run" not in end["page"]
     with pytest.raises(ConnectionRefusedError):
         visitor[0].page()
@@ -208,7 +208,7 @@ def test_a_run_without_batches_is_shown_and_stopped(visitor):
 
     settings = {"executor": 2, "asynchronous": True, "max_evals": 10_000, "seed": 0}
     result = sb.sample(slow, START, live=True, callback=look, **settings)
-    assert "Not yet: the run goes on." in pages[0]
+    assert "Not yet: the run is still going." in pages[0]
     assert result.status is sb.Status.INTERRUPTED
     assert result.num_evals < 5_000
 

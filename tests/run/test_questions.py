@@ -75,7 +75,7 @@ def test_a_start_that_is_narrower_than_the_density_is_not_asked_about(method):
 
 def test_uneven_weights_are_said():
     result = run(lambda x: -normal(x), method=sb.baselines.ImportanceSampling())
-    assert "The weights of the 2,000 particles are so uneven that they are worth" in words(result)
+    assert "The weights of the 2,000 particles are so uneven that they amount to" in words(result)
     assert "uneven" not in words(run(method=sb.baselines.ImportanceSampling()))
 
 
@@ -116,7 +116,7 @@ def test_good_densities_are_not_asked_about(function, settings):
 def test_noise_that_was_not_said_is_noticed(executor):
     rng = np.random.default_rng(0)
     asked = words(run(lambda x: normal(x) + rng.standard_normal(), executor=executor))
-    assert "Is it noisy? Then say noise=True, or give it a parameter `rng`." in asked
+    assert "Is it noisy? Then set noise=True, or give it a parameter `rng`." in asked
 
 
 def test_a_function_that_drifts_is_noticed():

@@ -84,7 +84,7 @@ def test_bounds_constants_derived_quantities_and_failures_are_shown(tmp_path):
     assert "rate = " in fault.point
     assert "raise RuntimeError" in fault.traceback
     page = result.report(tmp_path / "run.html").read_text(encoding="utf-8")
-    assert "Held: n = 1.0." in page
+    assert "Fixed: n = 1.0." in page
     assert "curve (3,)" in page
     assert "diverged &lt;b&gt;" in page
     assert "diverged <b>" not in page
@@ -113,7 +113,7 @@ def levels(result):
 def test_a_good_run_is_said_to_be_good(result):
     level, verdict = levels(result)
     assert level is Level.GOOD
-    assert verdict.headline == "Nothing speaks against this result."
+    assert verdict.headline == "No problems were found."
     assert len(verdict.advice) == 1  # another seed
     assert "effective draws" in dict(collect(result).facts)
 
@@ -124,9 +124,9 @@ def test_a_good_run_is_said_to_be_good(result):
         ({"warnings": ("It moves.",)}, Level.CAUTION, "It moves."),
         ({"status": sb.Status.INTERRUPTED}, Level.CAUTION, "Interrupted"),
         ({"status": sb.Status.TOO_MANY_FAILURES}, Level.BAD, "max_failure_rate"),
-        ({"effective_sample_size": 40.0}, Level.CAUTION, "worth 40 independent draws"),
-        ({"effective_sample_size": 5.0}, Level.BAD, "worth 5 independent draws"),
-        ({"effective_sample_size": 14.0, "warnings": ("Few.",)}, Level.BAD, "worth 14 independent draws"),
+        ({"effective_sample_size": 40.0}, Level.CAUTION, "amount to 40 independent draws"),
+        ({"effective_sample_size": 5.0}, Level.BAD, "amount to 5 independent draws"),
+        ({"effective_sample_size": 14.0, "warnings": ("Few.",)}, Level.BAD, "amount to 14 independent draws"),
         ({"pareto_shape": 0.9, "effective_sample_size": 80.0}, Level.CAUTION, "A few weights dominate"),
         ({"pareto_shape": 0.9, "effective_sample_size": 800.0}, Level.GOOD, "heavy tail"),
         ({"num_failures": 200}, Level.CAUTION, "200 of"),
@@ -147,14 +147,14 @@ def test_particles_that_have_not_arrived_are_not_called_good():
     assert any("default method" in sentence for sentence in verdict.advice)
     content = collect(moved)
     assert "effective draws" not in dict(content.facts)  # which would be the number of particles
-    assert any("order of magnitude" in note for note in content.summary.notes)
+    assert any("rough estimates" in note for note in content.summary.notes)
 
 
 def test_particles_that_cannot_be_judged_are_bad(result, tmp_path):
     same = replace(result, particles=np.repeat(result.particles[:1], 60, axis=0), log_prob=np.zeros(60))
     content = collect(same)
     assert content.verdict.level is Level.BAD
-    assert "cannot be judged" in content.diagnostics[0]
+    assert "cannot be assessed" in content.diagnostics[0]
     assert same.report(tmp_path / "run.html").exists()
 
 

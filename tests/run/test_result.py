@@ -48,7 +48,7 @@ def test_loading_refuses_other_files_in_words(tmp_path):
     text.write_text("not a result")
     other = tmp_path / "other.npz"
     np.savez(other, x=np.zeros(3))
-    for path, why in ((text, "it is no .npz file"), (other, "")):
+    for path, why in ((text, "it is not an .npz file"), (other, "")):
         with pytest.raises(ValueError, match=f"is not a result that steinbox saved.*{why}"):
             sb.Result.load(path)
     with pytest.raises(FileNotFoundError):

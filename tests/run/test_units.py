@@ -122,7 +122,7 @@ def test_a_name_that_there_is_not_is_asked_about():
 @pytest.mark.parametrize("given", ["kg", ["kg", "m"], {"mass": 3}, {3: "kg"}])
 @pytest.mark.parametrize("argument", ["units", "descriptions"])
 def test_what_is_no_mapping_of_texts_is_refused(argument, given):
-    with pytest.raises(TypeError, match=f"expected {argument} to be texts by name, such as"):
+    with pytest.raises(TypeError, match=f"expected {argument} to be a dictionary of text by name, such as"):
         sb.Model(log_likelihood, prior={"mass": stats.norm()}, **{argument: given})
-    with pytest.raises(TypeError, match=f"expected {argument} to be texts by name, such as"):
+    with pytest.raises(TypeError, match=f"expected {argument} to be a dictionary of text by name, such as"):
         sb.sample(lambda x: 0.0, sb.Gaussian([0.0], std=1.0), **{argument: given})

@@ -104,7 +104,7 @@ def test_a_link_stays_a_link(tmp_path):
     assert link.is_symlink()
     assert file.is_file()
     assert sorted(path.name for path in file.parent.iterdir()) == ["real.ckpt", "real.ckpt.previous"]
-    with Journal(sb.Checkpoint(link)), pytest.raises(sb.CheckpointError, match="another run uses"):
+    with Journal(sb.Checkpoint(link)), pytest.raises(sb.CheckpointError, match="another run is using"):
         run(file)
     np.testing.assert_array_equal(run(link).particles, run(None).particles)
 

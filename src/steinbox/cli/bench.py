@@ -29,18 +29,18 @@ _START_STD = 3.0
 
 
 def bench(
-    method: Annotated[Method, typer.Option(help="Which method.")] = Method.adaptive,
-    max_evals: Annotated[int, typer.Option(help="Budget of evaluations of a run.")] = 5000,
+    method: Annotated[Method, typer.Option(help="The method.")] = Method.adaptive,
+    max_evals: Annotated[int, typer.Option(help="Budget of evaluations per run.")] = 5000,
     particles: Annotated[int, typer.Option(help="Number of particles.")] = 200,
-    seeds: Annotated[int, typer.Option(help="Runs of every target.")] = 1,
+    seeds: Annotated[int, typer.Option(help="Number of runs on each target.")] = 1,
     progress: options.Progress = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Measure the accuracy of a method.
 
-    Targets with exact draws are sampled. The distance of the particles is the maximum mean discrepancy (MMD) to 5,000
-    exact draws; beside it is that of as many exact draws as there are particles. Seconds are the processor's, of the
-    whole run; these densities cost next to nothing.
+    It samples targets that have exact draws. The table shows the maximum mean discrepancy (MMD) from 5,000 exact draws,
+    for the particles and for as many exact draws. Seconds are processor time of the whole run; these densities cost
+    next to nothing.
     """
     rows = []
     with counting_bar("runs", len(_TARGETS) * seeds, progress) as advance:

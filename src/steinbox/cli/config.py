@@ -26,7 +26,7 @@ def read_config(context: typer.Context, path: Path | None) -> Path | None:
     for key, value in content.items():
         short = key.replace("_", "-")
         if short not in known | of_any_run:
-            fail(f"{path} has {key!r}, which is no option of `{context.info_name}`{nearest(short, known)}")
+            fail(f"{path} has {key!r}, which is not an option of `{context.info_name}`{nearest(short, known)}")
         if not isinstance(value, (bool, int, float, str)):
             fail(f"{path}: expected {key!r} to be a number, text, true or false, got {value!r}")
         if short in known:  # else it is known from the checkpoint
@@ -57,13 +57,13 @@ def nearest(name: str, known: Iterable[str]) -> str:
     >>> nearest("max-eval", ["max-evals", "seed"])
     '; did you mean max-evals?'
     >>> nearest("zzz", ["max-evals", "seed"])
-    '; it knows max-evals, seed'
+    '; the known names are max-evals, seed'
     """
     import difflib
 
     known = sorted(known)
     found = difflib.get_close_matches(name, known, n=1)
-    return f"; did you mean {found[0]}?" if found else f"; it knows {', '.join(known)}"
+    return f"; did you mean {found[0]}?" if found else f"; the known names are {', '.join(known)}"
 
 
 def _load(path: Path) -> dict[str, Any]:
@@ -74,7 +74,7 @@ def _load(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         fail(f"there is no file {path}")
     except (OSError, ValueError) as error:
-        fail(f"{path} is no TOML file: {error}")
+        fail(f"{path} is not a TOML file: {error}")
 
 
 def _sample_command(context: typer.Context) -> Any:

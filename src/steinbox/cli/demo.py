@@ -19,11 +19,11 @@ def demo(
     seed: Annotated[int, typer.Option(help="Fixes all randomness.")] = 0,
     live: options.Live = False,
     progress: options.Progress = None,
-    open_page: Annotated[bool, typer.Option("--open", help="Show the report in the browser.")] = False,
+    open_page: Annotated[bool, typer.Option("--open", help="Open the report in the browser.")] = False,
 ) -> None:
     """Sample a banana-shaped density.
 
-    From its values alone; then draw the particles over it, and write a report.
+    This uses its values alone, then draws a picture of the particles and writes a report.
     """
     require_writable(out / "result.npz")
     target = sb.targets.Banana()
@@ -71,4 +71,4 @@ def _write_report(result: sb.Result, path: Path, *, open_page: bool) -> None:
     if open_page:
         typer.launch(path.resolve().as_uri())
         return
-    say(f"Open {path} in a browser: it says whether to trust the run, and shows it.")
+    say(f"Open {path} in a browser: it shows the run, and whether to trust it.")

@@ -25,7 +25,7 @@ class Picture(StrEnum):
 
 
 def summary(run: options.Run, as_json: options.AsJson = False) -> None:
-    """Show the numbers of a saved run.
+    """Print the numbers of a saved run.
 
     Mean, standard deviation, quantiles and errors of every parameter, the status, and warnings.
     """
@@ -37,9 +37,9 @@ def summary(run: options.Run, as_json: options.AsJson = False) -> None:
 
 
 def diagnose(run: options.Run, as_json: options.AsJson = False) -> None:
-    """Say how good a run's particles are.
+    """Assess the particles of a saved run.
 
-    From the log-densities in its file alone: nothing is evaluated.
+    This uses the log-densities in the file and makes no new evaluations.
     """
     result = load_result(run)
     try:
@@ -55,12 +55,12 @@ def diagnose(run: options.Run, as_json: options.AsJson = False) -> None:
 
 def plot(
     run: options.Run,
-    kind: Annotated[Picture, typer.Option(help="Which picture.")] = Picture.corner,
+    kind: Annotated[Picture, typer.Option(help="What to draw.")] = Picture.corner,
     out: Annotated[Path, typer.Option(help="Where to write it: .png, .pdf, .svg.")] = Path("run.png"),
 ) -> None:
-    """Draw a saved run.
+    """Plot a saved run.
 
-    Its particles, its marginal distributions, how it went, or what it knows of modes not seen.
+    Its particles, its marginal distributions, its history, or what it knows about missed modes.
     """
     result = load_result(run)
     require_writable(out)
@@ -74,12 +74,12 @@ def plot(
 
 def report(
     run: options.Run,
-    out: Annotated[Path | None, typer.Option(help="The page to write (.html); default: beside the result.")] = None,
-    open_page: Annotated[bool, typer.Option("--open", help="Show it in the browser.")] = False,
+    out: Annotated[Path | None, typer.Option(help="The page to write (.html). Default: next to the result.")] = None,
+    open_page: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
 ) -> None:
     """Write one HTML page about a saved run.
 
-    Whether to trust it, numbers, plots, failures. The page loads nothing.
+    It shows whether to trust the run, its numbers, plots and failures. The page loads nothing from elsewhere.
     """
     result = load_result(run)
     path = run.with_suffix(".html") if out is None else out
@@ -96,9 +96,9 @@ def compare(
     runs: Annotated[list[Path], typer.Argument(help="Two or more results of the same problem.")],
     as_json: options.AsJson = False,
 ) -> None:
-    """Say whether runs of the same problem agree.
+    """Check whether runs of the same problem agree.
 
-    With other seeds, or other methods.
+    The runs may have different seeds or methods.
     """
     if len(runs) < 2:
         fail("expected two or more files to compare, got one")

@@ -31,11 +31,11 @@ def reproduce(
     full: Annotated[
         bool, typer.Option("--full/--quick", help="The paper's size (hours), or a small one (minutes).")
     ] = False,
-    seeds: Annotated[int | None, typer.Option(min=1, help="How many seeds; default: the size's own number.")] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, help="Number of seeds. Default: set by the size.")] = None,
     burn_in: Annotated[
-        int | None, typer.Option(min=1, help="Steps of KAMH and KHMC to discard as burn-in; default: the size's own.")
+        int | None, typer.Option(min=1, help="Steps of KAMH and KHMC to discard as burn-in. Default: set by the size.")
     ] = None,
-    out: Annotated[Path, typer.Option(help="The folder; what is finished there is not run again.")] = Path(
+    out: Annotated[Path, typer.Option(help="The output folder; what is finished there is not repeated.")] = Path(
         "reproduction"
     ),
     jobs: Annotated[int, typer.Option(min=1, help="Number of parallel processes.")] = 1,
@@ -44,7 +44,7 @@ def reproduce(
 ) -> None:
     """Run the paper's experiments.
 
-    Its figures are drawn, and its claims checked.
+    This draws its figures and checks its claims.
     """
     require_writable(out / "reproduction.html")
     try:  # here, since all commands load this file

@@ -21,7 +21,7 @@ from steinbox.run.snapshot import Snapshot
 
 def resume(
     context: typer.Context,
-    checkpoint: Annotated[Path, typer.Argument(help="What `steinbox sample --checkpoint` keeps.")],
+    checkpoint: Annotated[Path, typer.Argument(help="A file that `steinbox sample --checkpoint` wrote.")],
     model: options.Model,
     max_evals: Annotated[
         int | None, typer.Option(help="A larger budget, counted from the start; the default method can use it.")
@@ -40,9 +40,9 @@ def resume(
     progress: options.Progress = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Go on with a run from its checkpoint.
+    """Continue a run from its checkpoint.
 
-    It ends as if it had not been interrupted, bit for bit, or goes on with a larger budget. Method, particles, seed,
+    It ends as if it had not been interrupted, bit for bit, or continues with a larger budget. Method, particles, seed,
     noise and budget are those of the checkpoint; the log-density and its start are not in it, and must be the same.
     """
     stored = _load(checkpoint)
@@ -72,7 +72,7 @@ def resume(
 def _load(path: Path) -> Snapshot:
     """What is in the checkpoint."""
     if not path.is_file():
-        fail(f"there is no checkpoint {path}; `steinbox sample --checkpoint {path}` begins one")
+        fail(f"there is no checkpoint {path}; `steinbox sample --checkpoint {path}` creates one")
     try:
         with open_journal(path) as journal:
             stored = journal.load()
@@ -86,7 +86,7 @@ def _find_method(stored: Snapshot) -> Method:
     name = str(stored.problem["method"])
     names = {type(each.make()).__name__: each for each in Method}
     if name not in names:
-        fail(f"the checkpoint is of a method that this command does not have, {name!r}{nearest(name, names)}")
+        fail(f"the checkpoint was written by a method that this command does not know, {name!r}{nearest(name, names)}")
     return names[name]
 
 

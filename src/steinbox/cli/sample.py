@@ -28,14 +28,14 @@ def sample(
     timeout: options.Timeout = None,
     retries: options.Retries = 0,
     max_failure_rate: options.MaxFailureRate = 0.2,
-    noise: Annotated[float | None, typer.Option(help="Standard deviation of a log-density that is estimated.")] = None,
+    noise: Annotated[float | None, typer.Option(help="Standard deviation of the noise in the log-density.")] = None,
     archive: options.EarlierRun = None,
     checkpoint: Annotated[
         Path | None,
-        typer.Option(help="Keep the run in this file, and go on from it if it is there; see `steinbox resume`."),
+        typer.Option(help="Save the run to this file, and resume from it if it exists; see `steinbox resume`."),
     ] = None,
     record: Annotated[
-        int | None, typer.Option(help="Keep the particles of so many iterations, for the report.")
+        int | None, typer.Option(help="Keep the particles of this many iterations, for the report.")
     ] = None,
     out: options.Out = Path("run.npz"),
     seed: Annotated[int | None, typer.Option(help="Fixes all randomness.")] = None,

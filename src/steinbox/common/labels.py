@@ -17,7 +17,7 @@ def check_texts(argument: str, given: object) -> dict[str, str]:
         return {}
     if not isinstance(given, Mapping) or not all(isinstance(text, str) for pair in given.items() for text in pair):
         example = '{"mass": "kg"}' if argument == "units" else '{"mass": "of the star"}'
-        raise TypeError(f"expected {argument} to be texts by name, such as {example}, got {given!r}")
+        raise TypeError(f"expected {argument} to be a dictionary of text by name, such as {example}, got {given!r}")
     return dict(given)
 
 

@@ -71,9 +71,9 @@ def serializable(name: str) -> Callable[[type[T]], type[T]]:
             raise TypeError(f'{described} is not a dataclass; write @serializable("{name}") above @dataclass')
         known = CLASSES.get(name)
         if known is not None and _location(known) != _location(cls):
-            raise ValueError(f"{name!r} is the name of {_location(known)} already; {_location(cls)} needs another one")
+            raise ValueError(f"{name!r} is already the name of {_location(known)}; {_location(cls)} needs another one")
         if cls in _NAMES:
-            raise ValueError(f"{_location(cls)} is registered as {_NAMES[cls]!r} already")
+            raise ValueError(f"{_location(cls)} is already registered as {_NAMES[cls]!r}")
         if known is not None:
             del _NAMES[known]
         CLASSES[name], _NAMES[cls] = cls, name

@@ -157,7 +157,7 @@ def _check_particles(initial: object) -> Array:
         rows = np.flatnonzero((particles == twin).all(axis=1))
         raise ValueError(
             f"expected particles that differ; rows {_first(rows)} of `initial` are the same point, and the Stein force "
-            "would move them together for ever. Add a little noise, or give a distribution."
+            "would move them together forever. Add a little noise, or give a distribution."
         )
     return particles
 

@@ -73,7 +73,7 @@ class Diagnostics:
             return None
         return (
             f"the points are too {'narrow' if deviation < 0 else 'wide'}: {ratio:.2f} {where}, "
-            f"{abs(deviation):.1f} standard errors of independent draws from one"
+            f"which differs from 1 by {abs(deviation):.1f} standard errors of independent draws"
         )
 
     def __str__(self) -> str:

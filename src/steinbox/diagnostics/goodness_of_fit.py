@@ -21,8 +21,8 @@ from steinbox.numerics.weights import effective_sample_size
 _DEFAULT_LEVEL = 0.05
 _MAX_P_BY_CHANCE = 0.95  # above it, points are more even than 19 of 20 independent samples
 _HIDDEN_SPREAD = (
-    "; the points lie more evenly than independent draws, which hides a spread that is too small and leaves the test "
-    "hardly any power"
+    "; the points are spaced more evenly than independent draws, so the test has little power and would miss a spread "
+    "that is too small"
 )
 _MIN_POINTS_PER_TIME = 50  # points per autocorrelation time; fewer make the test unreliable
 
@@ -68,9 +68,9 @@ class GoodnessOfFit:
             verdict = f"The sample is unlikely to come from the target (p = {self.p_value:.2g})"
         else:
             verdict = (
-                f"The test finds no difference from the target (p = {self.p_value:.2g}), which is no proof that there "
-                f"is none. Judged by {self.judge}, it cannot see modes without points, and hardly the shares of modes "
-                f"far apart{_HIDDEN_SPREAD if self.p_value > _MAX_P_BY_CHANCE else ''}"
+                f"The test finds no difference from the target (p = {self.p_value:.2g}), which does not prove that "
+                f"there is none. It relies on {self.judge}, cannot see modes without points, and barely sees the "
+                f"shares of separated modes{_HIDDEN_SPREAD if self.p_value > _MAX_P_BY_CHANCE else ''}"
             )
         return " ".join([verdict + ".", *(f"Warning: {warning}" for warning in self.warnings)])
 

@@ -46,7 +46,7 @@ def as_log_prob(log_prob: Values, points: Array) -> Array:
         row = int(np.flatnonzero(np.isnan(values) | (values == np.inf))[0])
         raise ValueError(f"expected log_prob to be finite or -inf, got {values[row]} at row {row}")
     if not np.isfinite(values).any():
-        raise ValueError("expected a finite log_prob at one point at least: all points lie outside the support")
+        raise ValueError("expected a finite log_prob for at least one point: all points are outside the support")
     return values
 
 

@@ -219,7 +219,7 @@ def read_log_probs(batch: object, shape: tuple[int, ...]) -> tuple[Array, list[F
     if array.shape == (shape[0], 1):
         array = array[:, 0]
     if fault is None and array.shape != shape[:1]:
-        hint = " Is it a function of one point? Then leave vectorized=False."
+        hint = " Is it a function of one point? Then leave vectorized=True out."
         fault = _wrong_shape("log_prob", shape[:1], shape, array.shape, hint)
     if fault is not None:
         return np.full(shape[0], -np.inf), [fault] * shape[0]

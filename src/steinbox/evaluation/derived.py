@@ -90,5 +90,5 @@ def join(parts: Sequence[tuple[int, Mapping[str, Array]]]) -> dict[str, Array]:
 
 def _checked_name(name: object) -> str:
     if not isinstance(name, str):
-        raise TypeError(f"its name is a {type(name).__name__}, not a text")
+        raise TypeError(f"its name is a {type(name).__name__}, not text")
     return name

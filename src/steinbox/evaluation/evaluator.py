@@ -34,7 +34,7 @@ class TargetError(RuntimeError):
 
 
 class TimeSpentError(RuntimeError):
-    """The time was up in the middle of a batch."""
+    """The time ran out in the middle of a batch."""
 
 
 class StoppedError(RuntimeError):
@@ -163,7 +163,7 @@ class Evaluator:
             )
         if not np.isclose(now, probe.log_prob, rtol=_PROBE_RTOL, atol=_PROBE_ATOL):
             raise ValueError(
-                f"log_prob at x = {probe.point.tolist()} was {probe.log_prob} and is {now} now: it is another "
+                f"log_prob at x = {probe.point.tolist()} was {probe.log_prob} and is {now} now: it is a different "
                 "function, or a noisy one (then give it a parameter `rng`, or set noise=)"
             )
 
@@ -188,8 +188,8 @@ class Evaluator:
             if not abs(now - probe.log_prob) <= _MAX_CHANGE:
                 return (
                     f"log_prob at x = {probe.point.tolist()} was {probe.log_prob:.6g}, and {now:.6g} at the end of the "
-                    "run. Is it noisy? Then say noise=True, or give it a parameter `rng`. Does it depend on earlier "
-                    "calls? Then the particles mean nothing."
+                    "run. Is it noisy? Then set noise=True, or give it a parameter `rng`. Does it depend on earlier "
+                    "calls? Then the particles are meaningless."
                 )
         return ""
 

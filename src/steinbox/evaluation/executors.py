@@ -39,7 +39,7 @@ def as_workers(executor: object, calls: Calls, timeout: float | None) -> Workers
         return _from_pool(executor, calls, timeout)
     if hasattr(executor, "map"):
         if timeout is not None:
-            raise ValueError("timeout= cannot be kept by a pool that has only `map`: give executor=2, or more")
+            raise ValueError("a pool that has only `map` cannot enforce timeout=: give executor=2, or more")
         return MapPool(calls, executor, _num_workers(executor))
     raise TypeError(
         "expected executor to be a number of processes, a concurrent.futures executor, a dask.distributed Client, or a "

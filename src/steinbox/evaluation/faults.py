@@ -64,7 +64,7 @@ def hint_for_shape(fault: Fault, *, is_vectorized: bool) -> str:
         return ""
     if is_vectorized:
         return ". Is it a function of one point? Then leave vectorized=True out"
-    return ". Does it take all points at once, one in each row? Then say vectorized=True"
+    return ". Does it take all points at once, one in each row? Then set vectorized=True"
 
 
 @serializable("evaluation-failure")

@@ -114,7 +114,7 @@ class Futures:
         if self.num_free == 0:
             raise WorkersLostError(
                 f"all {self.num_workers} workers of the executor hang in calls beyond timeout={self._timeout}, and "
-                "only processes of steinbox's own can be stopped: give executor=2, or any other number"
+                "only processes started by steinbox can be stopped: give executor=2, or any other number"
             )
 
     def _outcome(self, future: Future[Any]) -> Any:
@@ -136,6 +136,6 @@ class Futures:
 
 def _lost(error: BaseException) -> WorkersLostError:
     return WorkersLostError(
-        f"the executor takes no more calls ({type(error).__name__}: {error}). Processes of steinbox's own are replaced "
-        "when they die: give executor=2, or any other number"
+        f"the executor takes no more calls ({type(error).__name__}: {error}). Processes started by steinbox are "
+        "replaced when they die: give executor=2, or any other number"
     )

@@ -49,7 +49,7 @@ class Stream:
         if self._evaluator.is_late:
             raise TimeSpentError(
                 f"max_seconds={self._evaluator.max_seconds:g} had passed after {self._evaluator.num_evals:,} "
-                f"evaluations, with {self.num_out:,} more under way"
+                f"evaluations, with {self.num_out:,} more in progress"
             )
         numbers: list[int] = []
         for block, values in self._evaluator.dispatch.collect():

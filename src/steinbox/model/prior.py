@@ -125,7 +125,7 @@ def _entries(given: Any, names: Sequence[str] | None) -> dict[tuple[str, ...], A
     else:
         entries = {_names(names, _dimension(given)): given}
     if not entries:
-        raise ValueError("expected a prior of one parameter at least, got an empty one")
+        raise ValueError("expected a prior of at least one parameter, got an empty one")
     return entries
 
 

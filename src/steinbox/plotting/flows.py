@@ -140,7 +140,7 @@ def animate(
 
 def _require_record(result: Result) -> Record:
     if result.record is None:
-        raise ValueError("this result has no record of the way: sample again with record=20")
+        raise ValueError("this result has no recorded iterations: sample again with record=20")
     return result.record
 
 

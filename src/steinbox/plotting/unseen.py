@@ -12,7 +12,7 @@ from steinbox.samplers.adaptive.tuning import Tuning
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_ROWS = ("places of the start", "climbs", "places that lead to\na mode not seen")
+_ROWS = ("places of the start", "climbs", "places that lead to\na missed mode")
 _HEIGHT = 0.55  # of a bar; rows are 1 apart
 
 

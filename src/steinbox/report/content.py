@@ -10,7 +10,7 @@ from steinbox.common.arrays import Array, IntegerArray
 
 
 class Level(IntEnum):
-    """How much something speaks against a result; a verdict has the highest of its findings."""
+    """How serious an objection to a result is; a verdict has the highest of its findings."""
 
     GOOD = 0
     NOTE = 1

@@ -171,8 +171,10 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             content = self._pages.make_page()
         except Exception:
-            _LOGGER.exception("the page of the live view could not be made; the run goes on")
-            self.send_error(HTTPStatus.INTERNAL_SERVER_ERROR, explain="The page could not be made; the run goes on.")
+            _LOGGER.exception("the page of the live view could not be rendered; the run continues")
+            self.send_error(
+                HTTPStatus.INTERNAL_SERVER_ERROR, explain="The page could not be rendered; the run continues."
+            )
             return
         self._send_head(HTTPStatus.OK, "text/html; charset=utf-8")
         self.wfile.write(content)

@@ -19,7 +19,7 @@ from steinbox.samplers.asynchronous import Asynchronous, Batch
 from steinbox.samplers.base import State
 
 _MIN_PORTION = 1 / 8  # of a batch: what is told at once, unless it is the rest, so that the work per point is bounded
-_OTHER_RUN = "the log of arrivals is of another run, with another seed, budget, function or settings: {}"
+_OTHER_RUN = "the log of arrivals belongs to another run, with another seed, budget, function or settings: {}"
 
 
 @dataclass(eq=False)

@@ -93,7 +93,7 @@ class Journal:
             if not self._path.parent.is_dir():
                 raise CheckpointError(f"there is no folder {self._path.parent} for the checkpoint")
             if self._path.is_dir():
-                raise CheckpointError(f"expected the checkpoint to be a file, {self._path} is a folder")
+                raise CheckpointError(f"expected the checkpoint to be a file, but {self._path} is a folder")
             self._lock = _acquire_lock(self._lock_path) if fcntl is not None else None
             for path in (_between(self._previous), self._partial):  # to see now what could not be written later
                 open_new(path).close()
@@ -190,7 +190,9 @@ def _acquire_lock(path: Path) -> int:
         except BlockingIOError:
             os.close(descriptor)
             name = path.name.removesuffix(".lock")
-            raise CheckpointError(f"another run uses the checkpoint {name}; wait for it, or name another") from None
+            raise CheckpointError(
+                f"another run is using the checkpoint {name}; wait for it, or use another file"
+            ) from None
         os.close(descriptor)  # the other run removed the file after we opened it and before we locked it
 
 

@@ -91,7 +91,7 @@ class Comparison:
     def sentences(self) -> list[str]:
         """What there is to say."""
         if self.agrees:
-            return [f"The {len(self.mean)} runs agree. What all of them missed, none can show."]
+            return [f"The {len(self.mean)} runs agree. This cannot reveal what all of them missed."]
         return list(self.disagreements)
 
     def __str__(self) -> str:
@@ -114,7 +114,7 @@ def compare(results: Sequence[Result]) -> Comparison:
     >>> runs = [sb.sample(target.log_prob, sb.Gaussian([0, 0], std=5), seed=seed, **settings) for seed in range(3)]
     >>> comparison = compare(runs)
     >>> print(comparison.sentences[0])
-    The 3 runs agree. What all of them missed, none can show.
+    The 3 runs agree. This cannot reveal what all of them missed.
     >>> comparison.mode_shares.shape
     (3, 2)
 

@@ -44,7 +44,7 @@ def ask_about_values(archive: Archive, bounds: Bounds | None) -> Iterator[str]:
     if low == high and len(values) == len(archive) and is_open:
         yield (
             f"log_prob is {high:g} at all {len(values):,} points. Does it depend on its parameters? A density that is "
-            "flat without an end cannot be sampled: give bounds."
+            "flat everywhere cannot be sampled without bounds: give bounds."
         )
     elif low >= 0 < high and _has_tails(points, values < NEAR_ZERO * high):
         yield (
@@ -85,8 +85,8 @@ def ask_about_spread(outcome: Outcome, task: Task, archive: Archive) -> Iterator
     farthest = int(np.argmax(reach))
     if reach[farthest] > MAX_REACH:
         yield (
-            f"Most particles' {task.names[farthest]} is more than {reach[farthest]:.3g} standard deviations of the "
-            f"start away from it. {_IS_IT_MINUS} {_IS_IT_PROPER} Give bounds, or a prior."
+            f"In most particles, {task.names[farthest]} is more than {reach[farthest]:.3g} standard deviations of the "
+            f"start away from the start. {_IS_IT_MINUS} {_IS_IT_PROPER} Give bounds, or a prior."
         )
     elif outcome.sample.pool is None and len(archive) >= NUM_PARTS * MIN_VALUES:
         yield from _ask_about_growth(archive, task)
@@ -99,7 +99,7 @@ def _ask_about_growth(archive: Archive, task: Task) -> Iterator[str]:
     grows = (last > MAX_GROWTH * middle) & (last > MAX_WIDTH * first)
     for k in np.flatnonzero(grows)[:1]:
         yield (
-            f"The points' {task.names[k]} was still spreading at the end: it is {last[k] / first[k]:.2g} times as wide "
+            f"The range of {task.names[k]} was still growing at the end: it is {last[k] / first[k]:.2g} times as wide "
             f"as the start, and {last[k] / middle[k]:.2g} times as wide as in the middle of the run. {_IS_IT_PROPER} "
             "Allow more evaluations, or give bounds or a prior."
         )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _MAX_DIAGNOSED = 800  # particles: time grows as the cube
 _MAX_TITLE_NAMES = 6
-_NOT_JUDGED_YET = "The particles are judged when the run has ended."
+_NOT_JUDGED_YET = "The particles are assessed when the run has ended."
 
 
 def write_report(result: Result, path: str | Path) -> Path:
@@ -76,7 +76,7 @@ def _diagnose(result: Result) -> tuple[Diagnostics | None, list[str]]:
     try:
         diagnostics = result.diagnostics()
     except (ValueError, np.linalg.LinAlgError) as error:
-        return None, [f"The particles cannot be judged: {error}"]
+        return None, [f"The particles cannot be assessed: {error}"]
     return diagnostics, [*words, str(diagnostics), *diagnostics.warnings]
 
 
@@ -90,7 +90,7 @@ def _facts(result: Result) -> Iterator[tuple[str, str]]:
     if np.isfinite(result.pareto_shape):
         yield "Pareto shape", f"{result.pareto_shape:.2f}"
     if result.coverage is not None:
-        yield "places not seen", f"{result.coverage.unseen:.1%}"
+        yield "places missed", f"{result.coverage.unseen:.1%}"
     if len(result.archive):
         yield "time in function", _duration(float(result.archive.seconds.sum()))
 
@@ -130,10 +130,10 @@ def _summarize(result: Result) -> Table:
         listed = ", ".join(f"{name} {shape}" for name, shape in arrays.items())
         notes.append(f"Not shown, because they are arrays: {listed}. They are in result.derived.")
     if result.constants:
-        notes.append(f"Held: {', '.join(f'{name} = {value}' for name, value in result.constants.items())}.")
+        notes.append(f"Fixed: {', '.join(f'{name} = {value}' for name, value in result.constants.items())}.")
     notes.append("mcse: Monte Carlo standard error of the mean; ess: independent draws with the same error.")
     if is_equally_weighted(result):
-        notes.append("Both take the particles as independent draws; if they were moved, it is an order of magnitude.")
+        notes.append("Both treat the particles as independent draws; if they were moved, both are rough estimates.")
     return Table(summary.columns, summary.rows, notes)
 
 

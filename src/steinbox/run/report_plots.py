@@ -63,9 +63,9 @@ def _frames(result: Result, record: Record) -> Way:
     begin = np.arange(len(times)) * len(rows)
     points = points.reshape(-1, dimension)
     low, high = _limits(points, 0.005, result)
-    caption = f"Dots: the particles after so many evaluations. {_describe_shade(result)}"
+    caption = f"Dots: the particles after this many evaluations. {_describe_shade(result)}"
     if record.is_flow:
-        caption += " Lines: how far each particle came since the moment before."
+        caption += " Lines: how far each particle has moved since the previous frame."
     return Way(
         caption=caption,
         num_evals=record.num_evals[times],
@@ -88,7 +88,7 @@ def _evaluations(result: Result) -> Way:
     subset = f" ({len(rows):,} of {len(archive):,} are shown)" if len(rows) < len(archive) else ""
     return Way(
         caption=(
-            f"Every dot is an evaluation that succeeded{subset}, in their order; the latest stand out. "
+            f"Every dot is a successful evaluation{subset}, in order; the latest are highlighted. "
             f"{_describe_shade(result)}"
         ),
         num_evals=rows[end - 1] + 1 if len(rows) else end,

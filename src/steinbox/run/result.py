@@ -70,7 +70,7 @@ class Result:
         The last proposal: a normalized density with a score, to be used as a surrogate. If there are bounds, it is one
         of the free parameters.
     coverage : Coverage or None
-        What draws of the start and climbs say of modes that were not seen: ``coverage.unseen``, the expected share of
+        What draws of the start and climbs say about missed modes: ``coverage.unseen``, the expected share of
         places that lead to one, and ``coverage.upper``, a bound. None if the method makes no climbs.
     trace : mapping of str to (T,) array
         One entry per iteration: ``mean_log_prob``, the mean log-density of the particles so far (as free parameters,
@@ -193,7 +193,7 @@ class Result:
         """The expectation of a function of the parameters, with its standard error.
 
         The error is that of importance sampling by independent draws (:mod:`steinbox.run.expectations`). It knows
-        nothing of a region that was not seen, and for particles that were moved, as those of Stein samplers, it is
+        nothing about a region that was not seen, and for particles that were moved, as those of Stein samplers, it is
         only an order of magnitude.
 
         Parameters

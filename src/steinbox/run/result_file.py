@@ -62,7 +62,7 @@ def write_result(result: Result, path: Path) -> None:
 def read_result(path: str | Path) -> dict[str, Any]:
     """The fields of a result, of what :func:`write_result` wrote."""
     if not Path(path).is_dir() and Path(path).exists() and not zipfile.is_zipfile(path):
-        raise ValueError(f"{path} is not a result that steinbox saved: it is no .npz file")
+        raise ValueError(f"{path} is not a result that steinbox saved: it is not an .npz file")
     try:
         arrays = load_arrays(path)
         header = header_of(arrays)

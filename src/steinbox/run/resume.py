@@ -20,8 +20,8 @@ from steinbox.run.snapshot import Snapshot
 from steinbox.samplers.base import Extendable, Sampler, State
 
 _DIGESTS = {
-    "initial": "`initial` is another one: its first particles are not the same",
-    "archive=": "archive= is another one",
+    "initial": "`initial` differs: its first particles are not the same",
+    "archive=": "archive= differs",
 }  # what is compared by a digest, which says nothing to a person; other numbers of particles are never the same
 
 
@@ -38,7 +38,8 @@ def stored_seed(asked: int | None, stored: Snapshot) -> int:
     """The checkpoint's seed; an error if another one was asked for."""
     if asked not in (None, stored.seed):
         raise CheckpointError(
-            f"the checkpoint is of another run: seed was {stored.seed} and is {asked}. Name another file, or delete it"
+            f"the checkpoint belongs to another run: seed was {stored.seed} and is {asked}. Use another file, or "
+            "delete this one"
         )
     return stored.seed
 
@@ -61,11 +62,11 @@ def restore_run(
     is_longer = isinstance(sampler, Extendable) and asked > before.get("max_evals", np.inf)
     found = differences({**before, "max_evals": asked} if is_longer else before, problem)
     if found:
-        raise CheckpointError(f"the checkpoint is of another run: {found}. Name another file, or delete it")
+        raise CheckpointError(f"the checkpoint belongs to another run: {found}. Use another file, or delete this one")
     try:
         evaluator.restore(stored.account, stored.archive, is_noisy=is_noisy)
     except ValueError as error:
-        raise CheckpointError(f"the checkpoint is of another run: {error}") from None
+        raise CheckpointError(f"the checkpoint belongs to another run: {error}") from None
     try:
         rng.bit_generator.state = stored.generator
     except (TypeError, ValueError, KeyError) as error:

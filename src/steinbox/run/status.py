@@ -17,14 +17,14 @@ class Status(Enum):
     False
     """
 
-    RUNNING = "The run goes on; the particles are those of its last complete iteration."
-    FINISHED = "The run came to its end: all that the method and its settings ask for was done."
+    RUNNING = "The run is still going; the particles are those of its last complete iteration."
+    FINISHED = "The run is complete: it did everything that the method and its settings ask for."
     CONVERGED = "The method has converged: more evaluations would hardly change the particles."
     BUDGET_SPENT = "The budget of evaluations was spent."
-    TIME_SPENT = "The time was up (max_seconds); the particles are those of the last complete iteration."
+    TIME_SPENT = "The time ran out (max_seconds); the particles are those of the last complete iteration."
     INTERRUPTED = "Interrupted by the user; the particles are those of the last complete iteration."
     TERMINATED = (
-        "Ended by a signal, as schedulers send it (SIGTERM or SIGHUP); the particles are those of the last complete "
+        "Ended by a signal, such as schedulers send (SIGTERM or SIGHUP); the particles are those of the last complete "
         "iteration."
     )
     STOPPED_BY_CALLBACK = "The callback asked to stop."
@@ -35,11 +35,11 @@ class Status(Enum):
         "iteration before."
     )
     TOO_MANY_FAILURES = (
-        "More than max_failure_rate of the last evaluations failed: `failures` says how and where. Outside the support "
-        "return -inf, which is no failure."
+        "More than max_failure_rate of the last evaluations failed: `failures` shows how and where. Outside the "
+        "support return -inf, which does not count as a failure."
     )
     WORKERS_LOST = "The workers were lost; the particles are those of the last complete iteration."
-    STALLED = "The method could not go on (`warnings` says why); the particles are those of the iteration before."
+    STALLED = "The method could not continue (`warnings` says why); the particles are those of the iteration before."
 
     def __str__(self) -> str:
         return self.value

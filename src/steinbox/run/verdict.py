@@ -25,13 +25,13 @@ MIN_SPREAD_DEVIATIONS = 4.0  # standard errors by which the spread must differ f
 
 _ENDED_BY_FAILURES = (Status.TARGET_FAILED, Status.SUPPORT_LOST, Status.TOO_MANY_FAILURES, Status.STALLED)
 _HEADLINES = {
-    Level.GOOD: "Nothing speaks against this result.",
-    Level.CAUTION: "Use it with care: something speaks against it.",
+    Level.GOOD: "No problems were found.",
+    Level.CAUTION: "Use this result with care.",
     Level.BAD: "Do not trust these particles.",
 }
 _COMPARE = (
     "Run it again with another seed and compare: sb.compare([result, other]). No diagnostic can see a mode that no "
-    "evaluation came near; several runs, from a wide start, have a chance."
+    "evaluation came near, but several runs from a wide start may find it."
 )
 
 
@@ -43,7 +43,7 @@ def judge(result: Result, diagnostics: Diagnostics | None) -> Verdict:
     >>> import steinbox as sb
     >>> result = sb.sample(sb.Gaussian([0.0], std=1).log_prob, sb.Gaussian([0.0], std=3), vectorized=True, seed=0)
     >>> judge(result, result.diagnostics()).headline
-    'Nothing speaks against this result.'
+    'No problems were found.'
     """
     of_sampling = (
         *_status_findings(result),
@@ -57,14 +57,14 @@ def judge(result: Result, diagnostics: Diagnostics | None) -> Verdict:
 
 
 def judge_unfinished(result: Result) -> Verdict:
-    """What can be said of a run that goes on."""
+    """What can be said of a run that is still going."""
     findings = (Finding(Level.NOTE, str(Status.RUNNING)), *_failure_findings(result))
     advice = (
-        "Wait: what is below is how far it has come, and changes with every iteration.",
-        "Stop it if this is enough, or if it goes wrong: as after Ctrl-C, the particles of the last complete "
-        "iteration are its result.",
+        "Wait: everything below is provisional and changes with every iteration.",
+        "Stop it if this is enough, or if something is wrong: as after Ctrl-C, you get the particles of the last "
+        "complete iteration.",
     )
-    return Verdict("Not yet: the run goes on.", findings, advice)
+    return Verdict("Not yet: the run is still going.", findings, advice)
 
 
 def has_pool(result: Result) -> bool:
@@ -92,13 +92,13 @@ def _weight_findings(result: Result) -> Iterator[Finding]:
     if is_equally_weighted(result):
         yield Finding(
             Level.NOTE,
-            f"The {num_particles:,} particles have equal weights, so that their number says little: how good they are "
-            "depends on whether they have arrived.",
+            f"The {num_particles:,} particles have equal weights, so the weights say nothing about their quality: that "
+            "depends on whether they have reached the target.",
         )
         return
     is_too_few = bool(result.warnings) and size < Tuning().min_draws_per_particle * num_particles
     error = f"a mean is known to about {1 / np.sqrt(max(size, 1)):.2g} standard deviations"
-    text = f"The {len(result.pool):,} weighted points are worth {size:,.0f} independent draws: {error}."
+    text = f"The {len(result.pool):,} weighted points amount to {size:,.0f} independent draws: {error}."
     if size < MIN_DRAWS or is_too_few:
         yield Finding(Level.BAD, text)
     else:
@@ -118,13 +118,13 @@ def _tail_findings(shape: float, draws_per_particle: float) -> Iterator[Finding]
         yield Finding(
             Level.NOTE,
             f"The largest weights have a heavy tail (a Pareto shape of {shape:.2f}, above {limit}), but there are "
-            f"{draws_per_particle:.0f} independent draws for every particle, so that no few of them dominate.",
+            f"{draws_per_particle:.0f} independent draws for every particle, so no small group dominates.",
         )
     else:
         yield Finding(
             Level.CAUTION,
-            f"A few weights dominate: their tail has a Pareto shape of {shape:.2f}, above {limit}, so that errors may "
-            "be larger than they are said to be.",
+            f"A few weights dominate: their tail has a Pareto shape of {shape:.2f}, above {limit}, so errors may be "
+            "larger than reported.",
         )
 
 
@@ -164,13 +164,13 @@ def _spread_findings(diagnostics: Diagnostics) -> Iterator[Finding]:
 def _coverage_findings(result: Result) -> Iterator[Finding]:
     coverage = result.coverage
     if coverage is None:
-        yield Finding(Level.NOTE, "This method does not search for other modes: nothing is known of what was not seen.")
+        yield Finding(Level.NOTE, "This method does not search for other modes: it may have missed some.")
         return
     climbs = f"{coverage.num_climbs} climbs in search of other modes found {coverage.num_finds or 'none'}."
     searched = (
         f"{climbs if coverage.num_climbs else 'No climbs were made in search of other modes.'} About "
         f"{coverage.unseen:.1%} of the places where the run may start, and {coverage.upper:.1%} at most, are expected "
-        "to lead to a mode not seen."
+        "to lead to a mode that was missed."
     )
     yield Finding(Level.GOOD if coverage.unseen <= Tuning().max_unseen else Level.NOTE, searched)
 
@@ -188,10 +188,11 @@ def _failure_findings(result: Result) -> Iterator[Finding]:
 def _advice(result: Result, *, needs_more: bool) -> Iterator[str]:
     if result.num_failures:
         yield (
-            "Look at the failures below. Where the density is zero, return -inf instead of raising: that is no failure."
+            "Look at the failures below. Where the density is zero, return -inf instead of raising: that does not "
+            "count as a failure."
         )
     if result.status in (Status.TIME_SPENT, Status.INTERRUPTED, Status.TERMINATED):
-        yield "Let it go on: with checkpoint= the same call resumes where the run ended."
+        yield "Continue it: with checkpoint= the same call resumes where the run ended."
     if needs_more:
         budget = result.config.get("max_evals")
         yield f"Allow more evaluations{f' than {budget:,}' if isinstance(budget, int) else ''}: max_evals=."

@@ -24,7 +24,7 @@ def collect_warnings(outcome: Outcome) -> Iterator[str]:
     if outcome.reason:
         yield outcome.reason
     if outcome.status in _ENDED_BY_FAILURES:
-        yield "Failures ended the run before its budget was used: the particles may not have arrived yet."
+        yield "Failures ended the run before its budget was used: the particles may not have reached the target yet."
     yield from sample.warnings
     num_particles, dimension = sample.particles.shape
     inside = np.isfinite(sample.log_prob)
@@ -34,16 +34,16 @@ def collect_warnings(outcome: Outcome) -> Iterator[str]:
     size = effective_sample_size(sample.weights)
     if sample.pool is None and size < MIN_WORTH * num_inside:
         yield (
-            f"The weights of the {num_inside:,} particles are so uneven that they are worth {size:.2g} independent "
-            "draws. Start closer to the target, or take another method."
+            f"The weights of the {num_inside:,} particles are so uneven that they amount to {size:.2g} independent "
+            "draws. Start closer to the target, or use another method."
         )
     if num_particles <= dimension:
-        yield f"{num_particles} particles for {dimension} parameters are too few to tell directions apart; take more."
+        yield f"{num_particles} particles for {dimension} parameters are too few to span all directions; use more."
     means = np.array([info["mean_log_prob"] for info in outcome.trace], dtype=np.float64)
     if sample.pool is None and num_inside > 1 and _is_rising(means, sample.log_prob):
         yield (
-            "The mean log-density was still rising at the end: the particles have not arrived yet. Allow more "
-            "evaluations."
+            "The mean log-density was still rising at the end: the particles have not reached the target yet. "
+            "Allow more evaluations."
         )
 
 

@@ -54,9 +54,9 @@ function duration(seconds) {
 
 function showTick({ page, num_evals, max_evals, seconds, is_stopping }) {
   const [done, all] = [num_evals, max_evals].map((number) => number.toLocaleString("en"));
-  let state = isLookingCloser() ? "The plots wait while you look at a particle (Escape lets go) or back in time (move the slider to its end)." : "";
-  if (is_stopping) state = "The run stops as soon as the calls under way have returned.";
-  say(`The run goes on: ${done} of at most ${all} evaluations, ${duration(seconds)}`, state);
+  let state = isLookingCloser() ? "The plots pause while you look at a particle (Escape releases it) or back in time (move the slider to its end)." : "";
+  if (is_stopping) state = "The run stops as soon as the calls in progress have returned.";
+  say(`Running: ${done} of at most ${all} evaluations, ${duration(seconds)}`, state);
   element("live-progress").value = Math.min(num_evals / max_evals, 1);
   if (page !== live.page && !document.hidden && !isLookingCloser()) refresh(page);
 }
@@ -89,5 +89,5 @@ live.events.addEventListener("tick", (event) => showTick(JSON.parse(event.data))
 live.events.addEventListener("end", (event) => showEnd(JSON.parse(event.data)));
 live.events.addEventListener("error", () => {
   live.events.close();
-  if (!live.isOver) say("The connection is lost.", "The process may have ended. Reload the page to try again.");
+  if (!live.isOver) say("The connection was lost.", "The process may have ended. Reload the page to try again.");
 });

@@ -31,8 +31,8 @@ def collect_warnings(
     coverage = find_coverage(state, tuning.min_excess)
     if coverage is not None and coverage.num_finds > 0 and coverage.unseen > tuning.max_unseen:
         yield (
-            f"{coverage.num_finds} of {coverage.num_climbs} climbs led to modes not known before, one of the last "
-            f"{coverage.num_since_last + 1} among them: there may be more. Allow more evaluations."
+            f"{coverage.num_finds} of {coverage.num_climbs} climbs led to new modes, including one of the last "
+            f"{coverage.num_since_last + 1}: there may be more. Allow more evaluations."
         )
     yield from _warn_of_repeats(state.max_evals, num_particles)
     if not is_refined and (draws_per_particle < tuning.min_draws_per_particle or state.tempering < tuning.min_power):
@@ -55,7 +55,10 @@ def collect_warnings(
             "particles may be far from the target. Allow more evaluations."
         )
     if not is_refined and shape > tuning.max_pareto_shape and draws_per_particle < _MIN_DRAWS_WITH_HEAVY_TAIL:
-        yield f"The largest weights are too heavy to be trusted (a Pareto shape of {shape:.1f})."
+        yield (
+            f"The largest weights are too heavy to be trusted (a Pareto shape of {shape:.1f}). Allow more evaluations, "
+            "or start wider."
+        )
 
 
 def warn_of_surrogate(answer: SurrogateAnswer, num_particles: int, tuning: Tuning) -> Iterator[str]:
