@@ -107,6 +107,7 @@ VARIANTS: dict[str, Variant] = {
     "no rotated maps": of_family(rotated=False),
     "one map for all components": of_family(own_maps=False),
     "no shells": of_family(shells=False),
+    "nothing is Gaussianized": of_family(gaussianized=False),
     "equal shares": tuned(min_share=0.5),
     "batches halved": tuned(batch_fraction=1 / 100, min_batch=100, max_batch=1000),
     "batches doubled": tuned(batch_fraction=1 / 25, min_batch=400, max_batch=4000),

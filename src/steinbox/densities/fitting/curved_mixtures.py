@@ -71,6 +71,9 @@ class CurvedMixtures:
         Whether every component may have a curved map of its own.
     shells : bool
         Whether heavy tails in many dimensions may have Gaussians of different widths around one mean.
+    gaussianized : bool
+        Whether coordinates behind a map, or independent combinations of them, may be skew or have heavy tails; if maps
+        may be curved.
 
     Examples
     --------
@@ -89,6 +92,7 @@ class CurvedMixtures:
     rotated: bool = True
     own_maps: bool = True
     shells: bool = True
+    gaussianized: bool = True
 
     def __post_init__(self) -> None:
         require_count("max_components", self.max_components)
@@ -143,6 +147,8 @@ class CurvedMixtures:
         elif curved := [each for each in self._curved_maps(training, pseudo_points) if each[1].is_curved]:
             front.append(_best(curved, training, test, rng))
             yield front[1]
+        if not self.gaussianized:
+            return
         contrasts = (None, *CONTRASTS) if 1 < dimension <= _MAX_CURVED_DIMENSION else (None,)
         kinds = [(Gaussianized(kind, contrast), map_) for kind, map_ in front for contrast in contrasts]
         yield _best([(kind, kind.fit_behind(map_, training)) for kind, map_ in kinds], training, test, rng)
@@ -207,7 +213,7 @@ class CurvedMixtures:
     ) -> Iterator[_Candidate]:
         """Curved maps, and what they leave Gaussianized; in many dimensions straight maps in their place."""
         pseudo_points = best.shape.map.pseudo_points
-        front: Curved | Straight = Straight(pseudo_points)
+        front: Front = Straight(pseudo_points)
         if sample.points.shape[1] <= _MAX_ROTATED_DIMENSION:
             front = Curved(pseudo_points)
             candidate = _fit_curves(number, sample, front, start, rng)
@@ -217,7 +223,8 @@ class CurvedMixtures:
             if best.density.num_components != number:
                 return
             start = best.density
-        yield _fit_curves(number, sample, Gaussianized(front, None), start, rng)
+        if self.gaussianized:
+            yield _fit_curves(number, sample, Gaussianized(front, None), start, rng)
 
 
 @dataclass(frozen=True, eq=False)
