@@ -51,6 +51,16 @@ def run(tmp_path):
     return call
 
 
+def test_workers_that_do_not_wait(run, model, tmp_path):
+    asked = ("sample", f"{model}:log_prob", "--max-evals", 200, "--seed", 3, "--workers", 2)
+    for option, is_asynchronous in (("--asynchronous", True), ("--in-batches", False)):
+        assert run(*asked, option).exit_code == 0
+        assert (sb.Result.load(tmp_path / "run.npz").arrivals is not None) == is_asynchronous
+    refused = run(*asked, "--asynchronous", "--method", "gf-svgd")
+    assert refused.exit_code == 1
+    assert "needs whole batches" in refused.output
+
+
 def test_sample_writes_what_the_library_returns(run, model, tmp_path):
     outcome = run("sample", f"{model}:log_prob", "--max-evals", 200, "--seed", 3)
     assert outcome.exit_code == 0, outcome.output

@@ -38,6 +38,13 @@ Vectorized = Annotated[
     typer.Option("--vectorized", help="The function takes all points at once. Default: the file's `vectorized`."),
 ]
 Workers = Annotated[int | None, typer.Option(help="Number of processes that evaluate the function.")]
+Asynchronous = Annotated[
+    bool | None,
+    typer.Option(
+        "--asynchronous/--in-batches",
+        help="Whether workers continue without waiting for whole batches. Default: from 16 workers on.",
+    ),
+]
 Timeout = Annotated[float | None, typer.Option(help="Seconds after which a call counts as failed.")]
 Retries = Annotated[int, typer.Option(help="How often to repeat a call that raises.")]
 MaxFailureRate = Annotated[float, typer.Option(help="Stop if more than this share of the last evaluations failed.")]
