@@ -112,7 +112,6 @@ class CurvedMixtures:
             _Candidate(Shape(map_kind, kind), fit_pullback(map_, training, rng, kind, start))
             for map_kind, map_ in self._maps(training, test, rng)
             for kind, start in self._kinds(training, before)
-            if kind == ONE_GAUSSIAN or isinstance(kind, Shells) or not isinstance(map_kind, Gaussianized)
         ]
         plain = [each for each in candidates if not isinstance(each.shape.map, Gaussianized)]
         best_plain = max(plain, key=lambda each: each.value(test))
