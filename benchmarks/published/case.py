@@ -35,6 +35,8 @@ class Case:
     has_prior : bool
     noise : float
         The standard deviation of the normal noise that is added to every value, and declared.
+    has_exact_draws : bool
+        Whether ``sample`` can draw any number anew; if not, it takes from a stored reference.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Case:
     printed_budget: int | None
     has_prior: bool = True
     noise: float = 0.0
+    has_exact_draws: bool = True
 
     @property
     def dimension(self) -> int:

@@ -153,7 +153,14 @@ def lotka_volterra() -> Case:
 
     prior, log_evidence = lotka_volterra_prior(), float(reference["log_evidence"])
     return Case(
-        "lotka-volterra", lotka_volterra_log_likelihood, prior, log_evidence, sample, budgets(8), 3_000 * len(prior)
+        "lotka-volterra",
+        lotka_volterra_log_likelihood,
+        prior,
+        log_evidence,
+        sample,
+        budgets(len(prior)),
+        3_000 * len(prior),
+        has_exact_draws=False,
     )
 
 

@@ -29,6 +29,7 @@ import numpy as np
 from case import Case
 from measures import NAMES, Truth
 from methods import Counted, find_method
+from rows import read
 from suites import SUITES, cases_of
 
 import steinbox as sb
@@ -92,7 +93,8 @@ def planned(arguments: argparse.Namespace) -> Iterator[Task]:
         for name, case in cases_of(suite).items()
         if not arguments.cases or name in arguments.cases
     ]
-    for phase in range(max(len(case.budgets) for _, case in chosen)):
+    num_phases = 1 if arguments.printed_only else max(len(case.budgets) for _, case in chosen)
+    for phase in range(num_phases):
         for suite in arguments.suites:
             for seed in range(arguments.seeds):
                 for each, case in chosen:
@@ -104,14 +106,6 @@ def in_order(case: Case) -> list[int]:
     """The published budget first; where none was printed, the one in the middle."""
     first = case.printed_budget or case.budgets[len(case.budgets) // 2]
     return sorted(case.budgets, key=lambda budget: (budget != first, budget))
-
-
-def read(path: Path) -> list[dict[str, str]]:
-    """The rows of a file, none if there is no such file."""
-    if not path.exists():
-        return []
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
 
 
 def task_of(row: dict[str, str]) -> Task:
@@ -133,6 +127,7 @@ def main() -> None:
     parser.add_argument("--suites", nargs="+", choices=SUITES, default=list(SUITES))
     parser.add_argument("--cases", nargs="+", default=[], help="only these")
     parser.add_argument("--method", default="default")
+    parser.add_argument("--printed-only", action="store_true", help="none but the budget of the paper")
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--jobs", type=int, default=1, help="processes side by side")
     parser.add_argument("--output", type=Path, default=RESULTS)

@@ -78,12 +78,14 @@ def test_mmtv_is_the_mean_over_coordinates(rng):
     assert mmtv(x, equal(4_000), y, equal(4_000)) == pytest.approx((first + 1) / 2)
 
 
-@pytest.mark.parametrize("num_points", [1_000, 100_000])
-def test_bandwidth_of_normal_draws_is_the_best_one(num_points):
-    """(4 / 3n)^(1/5) standard deviations; draws of equal probability, so that nothing is left to chance."""
-    x = stats.norm.ppf((np.arange(num_points) + 0.5) / num_points)
-    counts, _ = np.histogram(x, 2**13, (-6, 6), weights=equal(num_points))
-    assert 12 * np.sqrt(diffusion_time(counts, num_points)) == pytest.approx((4 / 3 / num_points) ** 0.2, rel=0.06)
+@pytest.mark.parametrize("num_points", [1_000, 30_000])
+def test_bandwidth_of_normal_draws_is_the_best_one(num_points, rng):
+    """(4 / 3n)^(1/5) standard deviations, in the mean over ten samples."""
+    bandwidths = []
+    for x in rng.standard_normal((10, num_points)):
+        counts, _ = np.histogram(x, 2**13, (-6, 6), weights=equal(num_points))
+        bandwidths.append(12 * np.sqrt(diffusion_time(counts, num_points)))
+    assert np.mean(bandwidths) == pytest.approx((4 / 3 / num_points) ** 0.2, rel=0.08)
 
 
 def test_bandwidth_sees_two_narrow_modes(rng):
