@@ -85,7 +85,14 @@ def measured_line(case: str, method: str, budget: int, cell: Cell) -> str:
     has_warnings = any(row["warnings"] for row in cell.rows)
     warned = str(sum(int(row["warnings"] or 0) > 0 for row in cell.rows)) if has_warnings else ""
     failed = f", {len(cell.failures)} failed: {cell.failures[0]}" if cell.failures else ""
-    return f"| {case} | {label} | {budget:,} | {numbers} | {within} | {warned} | {len(cell.rows)}{failed} |"
+    evals = with_used(budget, cell)
+    return f"| {case} | {label} | {evals} | {numbers} | {within} | {warned} | {len(cell.rows)}{failed} |"
+
+
+def with_used(budget: int, cell: Cell) -> str:
+    """The budget, and the median of what was used if a method that evaluates at all stopped before."""
+    used = float(np.median(cell.values("evaluations")))
+    return f"{budget:,} (used {used:,.0f})" if 0 < used < budget else f"{budget:,}"
 
 
 def with_interval(cell: Cell, measure: str) -> str:

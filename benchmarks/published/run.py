@@ -51,7 +51,7 @@ class Task:
 COLUMNS = (
     *(field.name for field in fields(Task)),
     *NAMES,
-    *("evaluations", "seconds", "warnings", "error", "version", "date"),
+    *("evaluations", "seconds", "cpu_seconds", "warnings", "error", "version", "date"),
 )
 
 
@@ -72,11 +72,12 @@ def run_task(task: Task) -> dict[str, object]:
     """One row; one that fails says why."""
     warnings.simplefilter("ignore")
     case = cases_of(task.suite)[task.case]
-    log_likelihood, start = Counted(case, task.seed), time.perf_counter()
+    log_likelihood, start, cpu_start = Counted(case, task.seed), time.perf_counter(), time.process_time()
     row: dict[str, object] = asdict(task)
     try:
         answer = find_method(task.method)(case, log_likelihood, task.budget, task.seed)
         row["seconds"] = round(time.perf_counter() - start, 2)
+        row["cpu_seconds"] = round(time.process_time() - cpu_start, 2)
         measured = truth_of(task.suite, task.case).compare(answer)
         row |= {name: float(f"{value:.5g}") for name, value in asdict(measured).items()}
         row["warnings"] = answer.num_warnings
@@ -141,7 +142,7 @@ def main() -> None:
             row = future.result()
             append(row, arguments.output)
             outcome = row.get("error") or f"{row['log_z_error']:+.3f} MMTV {row['mmtv']:.3f} GsKL {row['gskl']:.2g}"
-            print(*(row[name] for name in ("case", "budget", "seed")), outcome, f"{row.get('seconds')} s", flush=True)
+            print(row["case"], row["budget"], row["seed"], outcome, row.get("cpu_seconds"), flush=True)
 
 
 if __name__ == "__main__":

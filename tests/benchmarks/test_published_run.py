@@ -33,7 +33,7 @@ def normal():
     )
 
 
-def row(case="ring", method="default", budget=2_000, seed=0, error="", **numbers):
+def row(case="ring", method="default", budget=2_000, seed=0, error="", used=None, **numbers):
     measured = {"log_z_error": 0.1, "log_z_claimed": 0.1, "log_z_score": 1.0, "mmtv": 0.2, "gskl": 0.3}
     texts = {name: str(value) for name, value in {**measured, **numbers}.items()}
     rest = dict.fromkeys(run.COLUMNS, "0.5") | texts
@@ -45,6 +45,7 @@ def row(case="ring", method="default", budget=2_000, seed=0, error="", **numbers
         "seed": str(seed),
         "error": error,
         "warnings": "1",
+        "evaluations": str(used or budget),
     }
 
 
@@ -128,6 +129,11 @@ def test_measured_and_printed_lines():
         "| ring | other (doubtful) | 200 | 1.4 | 0.54 | 13 | | | *printed* |",
     ]
     assert list(report.suite_table(cells, printed, "vbmc"))[2:] == lines[:1]
+
+
+def test_evaluations_that_were_not_used_are_said():
+    (line,) = list(report.suite_table(cells_of([row(used=1_500)]), [], "stacking"))[2:]
+    assert "| 2,000 (used 1,500) |" in line
 
 
 def test_a_method_that_never_ended_gives_its_reason():
