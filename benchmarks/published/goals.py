@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from rows import Cell, Cells, Row
+from rows import Cell, Cells, Row, median_interval
 
 NINE = tuple(f"{family}-{d}" for family in ("lumpy", "student", "cigar") for d in (2, 6, 10))
 MAX_DELTA_LML, MAX_GSKL = 1.0, 1 / 8
@@ -26,20 +26,33 @@ class Goal:
     measured: str
     wanted: str
     is_met: bool | None
-    """None if there are no runs."""
+    """None if there are too few runs to say."""
+    num_runs: int
+    is_certain: bool = True
+    """Whether the intervals of the medians say the same."""
 
     def __str__(self) -> str:
-        verdict = {True: "yes", False: "**no**", None: "not run"}[self.is_met]
+        verdict = {True: "yes", False: "**no**", None: "too few runs" if self.num_runs else "not run yet"}[self.is_met]
+        verdict += "" if self.is_certain else ", within chance"
         budget = "" if self.budget is None else f"{self.budget:,}"
-        return f"| {self.what} | {self.case} | {budget} | {self.measured} | {self.wanted} | {verdict} |"
+        return (
+            f"| {self.what} | {self.case} | {budget} | {self.num_runs} | {self.measured} | {self.wanted} | {verdict} |"
+        )
 
 
 def at_most(what: str, case: str, budget: int, cells: Cells, limits: Mapping[str, float]) -> Goal:
     """Medians of the default at or below these limits."""
     cell = cells.get((case, "default", budget), EMPTY)
+    if not cell.rows:
+        return Goal(what, case, budget, "", _triple(limits), None, 0)
     medians = {name: cell.median(name) for name in limits}
-    is_met = all(medians[name] <= limit for name, limit in limits.items()) if cell.rows else None
-    return Goal(what, case, budget, _triple(medians) if cell.rows else "", _triple(limits), is_met)
+    ends = {name: median_interval(cell.values(name)) for name in limits}
+    is_met = all(medians[name] <= limit for name, limit in limits.items())
+    if is_met:
+        is_certain = all(ends[name][1] <= limit for name, limit in limits.items())
+    else:
+        is_certain = any(ends[name][0] > limit for name, limit in limits.items())
+    return Goal(what, case, budget, _triple(medians), _triple(limits), is_met, len(cell.rows), is_certain)
 
 
 def _triple(numbers: Mapping[str, float]) -> str:
@@ -64,18 +77,12 @@ def cube_goal(case: str, budget: int, cells: Cells) -> Goal:
     cell = cells.get((case, "default", budget), EMPTY)
     what, wanted = "D: sd of log Z; runs within two claimed errors", f"≤ {MAX_SD}; 9 in 10"
     if len(cell.rows) < 2:
-        return Goal(what, case, budget, "", wanted, None)
+        return Goal(what, case, budget, "", wanted, None, len(cell.rows))
     errors = np.array([float(row["log_z_error"]) for row in cell.rows])
     num_within = int((np.abs(cell.values("log_z_score")) <= NUM_CLAIMED).sum())
     sd, num_runs = float(errors.std(ddof=1)), len(errors)
-    return Goal(
-        what,
-        case,
-        budget,
-        f"{sd:.2g}; {num_within} of {num_runs}",
-        wanted,
-        sd <= MAX_SD and num_within >= 0.9 * num_runs,
-    )
+    is_met = sd <= MAX_SD and num_within >= 0.9 * num_runs
+    return Goal(what, case, budget, f"{sd:.2g}; {num_within} of {num_runs}", wanted, is_met, num_runs)
 
 
 def goals(cells: Mapping[str, Cells], printed: list[Row]) -> Iterator[Goal]:
@@ -121,4 +128,4 @@ def coverage_goal(name: str, cells: list[Cell]) -> Goal:
     wanted = f"{COVERAGE[0]:.0%} to {COVERAGE[1]:.0%}"
     is_met = COVERAGE[0] <= share <= COVERAGE[1] if len(scores) else None
     measured = f"{num_within} of {len(scores)}, {share:.0%}"
-    return Goal("90% intervals of log Z that hold the truth", name, None, measured, wanted, is_met)
+    return Goal("90% intervals of log Z that hold the truth", name, None, measured, wanted, is_met, len(scores))

@@ -121,8 +121,8 @@ def units_table(cells: Cells) -> Iterator[str]:
 
 
 def goals_table(cells: dict[str, Cells], printed: list[Row]) -> Iterator[str]:
-    yield "| goal | target | evaluations | measured, medians | wanted | reached |"
-    yield "|---" * 6 + "|"
+    yield "| goal | target | evaluations | runs | measured, medians | wanted | reached |"
+    yield "|---" * 7 + "|"
     yield from map(str, goals(cells, printed))
 
 

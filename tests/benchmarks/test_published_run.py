@@ -7,7 +7,7 @@ import pytest
 import report
 import run
 from case import Case
-from goals import COVERAGE, at_most, coverage_goal
+from goals import COVERAGE, at_most, coverage_goal, cube_goal
 from methods import Counted, exact, find_method, run_steinbox
 from rows import Cell, cells_of, median_interval, read
 from scipy import stats
@@ -141,11 +141,29 @@ def test_a_method_that_never_ended_gives_its_reason():
     assert "not run: ValueError: no" in line
 
 
-def test_goals_compare_medians_with_limits():
+@pytest.mark.parametrize(
+    ("limit", "verdict"),
+    [(0.3, "yes"), (0.2, "yes, within chance"), (0.19, "**no**, within chance"), (0.09, "**no**")],
+)
+def test_goals_compare_medians_and_their_intervals_with_limits(limit, verdict):
     cells = cells_of([row(mmtv=value) for value in (0.1, 0.2, 0.3)])
-    assert at_most("", "ring", 2_000, cells, {"mmtv": 0.2}).is_met is True
-    assert at_most("", "ring", 2_000, cells, {"mmtv": 0.19}).is_met is False
-    assert at_most("", "ring", 4_000, cells, {"mmtv": 0.2}).is_met is None
+    goal = at_most("", "ring", 2_000, cells, {"mmtv": limit})
+    assert str(goal).endswith(f"| 3 | 0.2 | {limit:.3g} | {verdict} |")
+
+
+def test_a_goal_without_runs_says_so():
+    assert "| not run yet |" in str(at_most("", "ring", 2_000, {}, {"mmtv": 0.2}))
+    one = cells_of([row(case="funnel-20", budget=20_000)])
+    assert "| too few runs |" in str(cube_goal("funnel-20", 20_000, one))
+
+
+@pytest.mark.parametrize(
+    ("errors", "claimed", "is_met"),
+    [((0.0, 0.01, -0.01), 0.01, True), ((0.03, 0.04, 0.02), 0.01, False), ((-0.1, 0.0, 0.1), 1.0, False)],
+)
+def test_the_cubes_goal_is_of_spread_and_claimed_errors(errors, claimed, is_met):
+    rows = [row(log_z_error=error, log_z_score=error / claimed) for error in errors]
+    assert cube_goal("ring", 2_000, cells_of(rows)).is_met is is_met
 
 
 def test_coverage_counts_scores_within_a_normals_90_percent():
