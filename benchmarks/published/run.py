@@ -94,8 +94,7 @@ def planned(arguments: argparse.Namespace) -> Iterator[Task]:
         for name, case in cases_of(suite).items()
         if not arguments.cases or name in arguments.cases
     ]
-    num_phases = 1 if arguments.printed_only else max(len(case.budgets) for _, case in chosen)
-    for phase in range(num_phases):
+    for phase in range(arguments.num_budgets):
         for suite in arguments.suites:
             for seed in range(arguments.seeds):
                 for each, case in chosen:
@@ -128,7 +127,7 @@ def main() -> None:
     parser.add_argument("--suites", nargs="+", choices=SUITES, default=list(SUITES))
     parser.add_argument("--cases", nargs="+", default=[], help="only these")
     parser.add_argument("--method", default="default")
-    parser.add_argument("--printed-only", action="store_true", help="none but the budget of the paper")
+    parser.add_argument("--num-budgets", type=int, default=3, help="of each target; 1 for that of the paper alone")
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--jobs", type=int, default=1, help="processes side by side")
     parser.add_argument("--output", type=Path, default=RESULTS)

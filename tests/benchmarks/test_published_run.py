@@ -93,7 +93,7 @@ def test_rows_that_are_there_are_not_run_again(tmp_path, monkeypatch, capsys):
         ("4000", "0", ""),
     ]
     assert all(each["version"].startswith("steinbox ") and each["date"] for each in first)
-    monkeypatch.setattr(sys, "argv", [*arguments, "--seeds", "2", "--printed-only"])
+    monkeypatch.setattr(sys, "argv", [*arguments, "--seeds", "2", "--num-budgets", "1"])
     run.main()
     assert "1 runs to do, 3 done before" in capsys.readouterr().out
     assert read(tmp_path / "stacking.csv")[:3] == first
