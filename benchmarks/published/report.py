@@ -19,6 +19,7 @@ from rows import Cell, Cells, Row, cells_of, median_interval, read
 RESULTS = Path(__file__).parent.parent / "results"
 SUITES = ("stacking", "regression", "vbmc", "cube")
 LABELS = {"default": "**steinbox, default**", "search": "steinbox, surrogate search", "exact": "exact draws"}
+MAX_MEAN_ERROR = 0.5  # in posterior standard deviations; beyond it something was missed
 IN_SUITE = ("log_z_error", "mmtv", "gskl")
 IN_UNITS = tuple(f"{name}_{which}" for name in ("mean", "sd", "quantile") for which in ("worst", "median"))
 
@@ -112,12 +113,20 @@ def printed_line(row: Row) -> str:
 
 def units_table(cells: Cells) -> Iterator[str]:
     """Errors in posterior standard deviations: the worst coordinate / the median one."""
-    yield "| target | method | evaluations | means | standard deviations | 5, 50, 95% quantiles | runs |"
-    yield "|---" * 7 + "|"
+    yield "| target | method | evaluations | means | standard deviations | 5, 50, 95% quantiles | a mean off by > 0.5 | runs |"
+    yield "|---" * 8 + "|"
     for (case, method, budget), cell in cells.items():
         if cell.rows and method != "exact":
             pairs = [f"{cell.median(a):.2g} / {cell.median(b):.2g}" for a, b in zip(IN_UNITS[::2], IN_UNITS[1::2])]  # noqa: B905
-            yield f"| {case} | {LABELS.get(method, method)} | {budget:,} | {' | '.join(pairs)} | {len(cell.rows)} |"
+            numbers, label = " | ".join(pairs), LABELS.get(method, method)
+            yield f"| {case} | {label} | {budget:,} | {numbers} | {wrong_runs(cell)} | {len(cell.rows)} |"
+
+
+def wrong_runs(cell: Cell) -> str:
+    """How many runs have a mean that is off by more than half a standard deviation, and how many of these warned."""
+    wrong = [row for row in cell.rows if float(row["mean_worst"]) > MAX_MEAN_ERROR]
+    num_warned = sum(int(row["warnings"] or 0) > 0 for row in wrong)
+    return f"{len(wrong)} ({num_warned} warned)" if wrong else "0"
 
 
 def goals_table(cells: dict[str, Cells], printed: list[Row]) -> Iterator[str]:
@@ -127,12 +136,19 @@ def goals_table(cells: dict[str, Cells], printed: list[Row]) -> Iterator[str]:
 
 
 def coverage_table(cells: dict[str, Cells]) -> Iterator[str]:
-    """By suite, and by budget within it."""
+    """By suite, with and without noise."""
     yield "| suite | 90% intervals of log Z that hold the truth |"
     yield "|---|---|"
     for suite, some in cells.items():
-        goal = coverage_goal(suite, [cell for (_, method, _), cell in some.items() if method == "default"])
-        yield f"| {suite} | {goal.measured} |"
+        for is_noisy in (False, True):
+            group = [
+                cell
+                for (case, method, _), cell in some.items()
+                if method == "default" and case.endswith("noise") == is_noisy
+            ]
+            if group:
+                name = f"{suite}, with noise" if is_noisy else suite
+                yield f"| {name} | {coverage_goal(name, group).measured} |"
 
 
 if __name__ == "__main__":

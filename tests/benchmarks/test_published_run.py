@@ -173,6 +173,21 @@ def test_coverage_counts_scores_within_a_normals_90_percent():
     assert goal.is_met is (COVERAGE[0] <= 0.6 <= COVERAGE[1])
 
 
+def test_runs_that_are_wrong_are_counted_with_those_that_warned():
+    rows = [row(mean_worst=error) | {"warnings": num} for error, num in ((0.9, "0"), (0.6, "2"), (0.1, "0"))]
+    (line,) = list(report.units_table(cells_of(rows)))[2:]
+    assert line.startswith("| ring | **steinbox, default** | 2,000 | 0.6 / 0.5 | 0.5 / 0.5 | 0.5 / 0.5 |")
+    assert line.endswith("| 2 (1 warned) | 3 |")
+
+
+def test_coverage_is_told_with_and_without_noise():
+    cells = cells_of([row(log_z_score=0.1), row(case="ring, noise", log_z_score=9.0), row(method="exact")])
+    assert list(report.coverage_table({"stacking": cells}))[2:] == [
+        "| stacking | 1 of 1, 100% |",
+        "| stacking, with noise | 0 of 1, 0% |",
+    ]
+
+
 def test_tables_are_those_of_the_rows():
     """What is on the page is what report.py makes of the CSV files."""
     for name, lines in report.tables(report.RESULTS / "published").items():
