@@ -11,6 +11,7 @@ from rows import Cell, Cells, Row, median_interval
 NINE = tuple(f"{family}-{d}" for family in ("lumpy", "student", "cigar") for d in (2, 6, 10))
 MAX_DELTA_LML, MAX_GSKL = 1.0, 1 / 8
 MAX_SD, NUM_CLAIMED = 0.02, 2.0
+MIN_RUNS = 5  # below which a small standard deviation may be chance
 NORMAL_90 = 1.645
 COVERAGE = (0.80, 0.97)
 EMPTY = Cell((), ())
@@ -82,7 +83,8 @@ def cube_goal(case: str, budget: int, cells: Cells) -> Goal:
     num_within = int((np.abs(cell.values("log_z_score")) <= NUM_CLAIMED).sum())
     sd, num_runs = float(errors.std(ddof=1)), len(errors)
     is_met = sd <= MAX_SD and num_within >= 0.9 * num_runs
-    return Goal(what, case, budget, f"{sd:.2g}; {num_within} of {num_runs}", wanted, is_met, num_runs)
+    is_certain = not is_met or num_runs >= MIN_RUNS
+    return Goal(what, case, budget, f"{sd:.2g}; {num_within} of {num_runs}", wanted, is_met, num_runs, is_certain)
 
 
 def goals(cells: Mapping[str, Cells], printed: list[Row]) -> Iterator[Goal]:

@@ -113,7 +113,7 @@ def printed_line(row: Row) -> str:
 
 def units_table(cells: Cells) -> Iterator[str]:
     """Errors in posterior standard deviations: the worst coordinate / the median one."""
-    yield "| target | method | evaluations | means | standard deviations | 5, 50, 95% quantiles | a mean off by > 0.5 | runs |"
+    yield "| target | method | evaluations | means | sds | 5, 50, 95% quantiles | a mean off by > 0.5 | runs |"
     yield "|---" * 8 + "|"
     for (case, method, budget), cell in cells.items():
         if cell.rows and method != "exact":
