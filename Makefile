@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: demo test test-all check docs dist newcomer bench clean
+.PHONY: demo test test-all check docs dist newcomer bench bench-published clean
 
 demo: $(VENV)/ready-user
 	$(BIN)/steinbox demo --out demo-output
@@ -43,6 +43,12 @@ newcomer: dist
 bench: .venv-bench/ready
 	.venv-bench/bin/python benchmarks/svgd_step.py
 	.venv-bench/bin/python benchmarks/agf_accuracy.py
+
+# the suites of four papers: below an hour on two cores; rows that are there already are not run again
+bench-published: $(VENV)/ready-user
+	$(BIN)/python benchmarks/published/run.py --jobs 2
+	$(BIN)/python benchmarks/published/report.py
+	$(BIN)/python docs/tables.py
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)

@@ -1,0 +1,148 @@
+"""Runs a method on the suites of four papers: other people's targets, budgets and measures.
+
+Rows go to ``benchmarks/results/published/<suite>.csv``, each with the version and the date; those that are there are
+not run again, so that a run can be stopped and resumed at any time. ``report.py`` makes the tables.
+
+Run ``make bench-published``, or ``python benchmarks/published/run.py --jobs 2``.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ["OPENBLAS_NUM_THREADS"] = os.environ["OMP_NUM_THREADS"] = "1"  # before NumPy is loaded
+
+import argparse
+import csv
+import platform
+import subprocess
+import time
+import warnings
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict, dataclass, fields
+from datetime import date
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from case import Case
+from measures import NAMES, Truth
+from methods import Counted, find_method
+from rows import read
+from suites import SUITES, cases_of
+
+import steinbox as sb
+
+RESULTS = Path(__file__).parent.parent / "results" / "published"
+
+
+@dataclass(frozen=True)
+class Task:
+    """One run."""
+
+    suite: str
+    case: str
+    method: str
+    budget: int
+    seed: int
+
+
+COLUMNS = (
+    *(field.name for field in fields(Task)),
+    *NAMES,
+    *("evaluations", "seconds", "cpu_seconds", "warnings", "error", "version", "date"),
+)
+
+
+@cache
+def truth_of(suite: str, case: str) -> Truth:
+    return Truth.of(cases_of(suite)[case])
+
+
+@cache
+def version() -> str:
+    """Of steinbox, with the last commit that changed it, and of what it rests on."""
+    command = ["git", "-C", str(Path(__file__).parent), "log", "-1", "--format=%h", "--", "../../src"]
+    commit = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    return f"steinbox {sb.__version__} {commit}, NumPy {np.__version__}, Python {platform.python_version()}"
+
+
+def run_task(task: Task) -> dict[str, object]:
+    """One row; one that fails says why."""
+    warnings.simplefilter("ignore")
+    case = cases_of(task.suite)[task.case]
+    log_likelihood, start, cpu_start = Counted(case, task.seed), time.perf_counter(), time.process_time()
+    row: dict[str, object] = asdict(task)
+    try:
+        answer = find_method(task.method)(case, log_likelihood, task.budget, task.seed)
+        row["seconds"] = round(time.perf_counter() - start, 2)
+        row["cpu_seconds"] = round(time.process_time() - cpu_start, 2)
+        measured = truth_of(task.suite, task.case).compare(answer)
+        row |= {name: float(f"{value:.5g}") for name, value in asdict(measured).items()}
+        row["warnings"] = answer.num_warnings
+    except Exception as error:
+        row["error"] = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+    return row | {"evaluations": log_likelihood.num_evals, "version": version(), "date": str(date.today())}
+
+
+def planned(arguments: argparse.Namespace) -> Iterator[Task]:
+    """Published budgets of all suites first, seed by seed: a run that is stopped has the rows that matter most."""
+    chosen = [
+        (suite, case)
+        for suite in arguments.suites
+        for name, case in cases_of(suite).items()
+        if not arguments.cases or name in arguments.cases
+    ]
+    for phase in range(arguments.num_budgets):
+        for suite in arguments.suites:
+            for seed in range(arguments.seeds):
+                for each, case in chosen:
+                    if each == suite and phase < len(case.budgets):
+                        yield Task(suite, case.name, arguments.method, in_order(case)[phase], seed)
+
+
+def in_order(case: Case) -> list[int]:
+    """The published budget first; where none was printed, the one in the middle."""
+    first = case.printed_budget or case.budgets[len(case.budgets) // 2]
+    return sorted(case.budgets, key=lambda budget: (budget != first, budget))
+
+
+def task_of(row: dict[str, str]) -> Task:
+    return Task(row["suite"], row["case"], row["method"], int(row["budget"]), int(row["seed"]))
+
+
+def append(row: dict[str, object], folder: Path) -> None:
+    path = folder / f"{row['suite']}.csv"
+    is_new = not path.exists()
+    with path.open("a", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, restval="", lineterminator="\n")
+        if is_new:
+            writer.writeheader()
+        writer.writerow(row)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--suites", nargs="+", choices=SUITES, default=list(SUITES))
+    parser.add_argument("--cases", nargs="+", default=[], help="only these")
+    parser.add_argument("--method", default="default")
+    parser.add_argument("--num-budgets", type=int, default=3, help="of each target; 1 for that of the paper alone")
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--jobs", type=int, default=1, help="processes side by side")
+    parser.add_argument("--output", type=Path, default=RESULTS)
+    arguments = parser.parse_args()
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    finished = {task_of(row) for suite in arguments.suites for row in read(arguments.output / f"{suite}.csv")}
+    tasks = [task for task in planned(arguments) if task not in finished]
+    print(f"{len(tasks)} runs to do, {len(finished)} done before", flush=True)
+    with ProcessPoolExecutor(arguments.jobs) as executor:
+        for future in as_completed([executor.submit(run_task, task) for task in tasks]):
+            row = future.result()
+            append(row, arguments.output)
+            outcome = row.get("error") or f"{row['log_z_error']:+.3f} MMTV {row['mmtv']:.3f} GsKL {row['gskl']:.2g}"
+            print(row["case"], row["budget"], row["seed"], outcome, row.get("cpu_seconds"), flush=True)
+
+
+if __name__ == "__main__":
+    main()
