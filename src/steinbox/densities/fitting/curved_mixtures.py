@@ -146,11 +146,23 @@ class CurvedMixtures:
         elif curved := [each for each in self._curved_maps(training, pseudo_points) if each[1].is_curved]:
             front.append(_best(curved, training, test, rng))
             yield front[1]
-        if not self.gaussianized:
-            return
-        contrasts = (None, *CONTRASTS) if 1 < dimension <= _MAX_CURVED_DIMENSION else (None,)
-        kinds = [(Gaussianized(kind, contrast), map_) for kind, map_ in front for contrast in contrasts]
-        yield _best([(kind, kind.fit_behind(map_, training)) for kind, map_ in kinds], training, test, rng)
+        if self.gaussianized:
+            yield from self._gaussianized_maps(front, training, test, rng)
+
+    def _gaussianized_maps(
+        self,
+        front: Sequence[tuple[Front, FittedMap]],
+        training: WeightedPoints,
+        test: WeightedPoints,
+        rng: np.random.Generator,
+    ) -> Iterator[tuple[Map, FittedMap]]:
+        """The best one behind these maps, if it predicts better than all of them do."""
+        kinds = [(Gaussianized(kind, None), map_) for kind, map_ in front]
+        if 1 < training.points.shape[1] <= _MAX_CURVED_DIMENSION:
+            kinds += [(Gaussianized(front[0][0], contrast), front[0][1]) for contrast in CONTRASTS]
+        best = _best([(kind, kind.fit_behind(map_, training)) for kind, map_ in kinds], training, test, rng)
+        if _value(best, training, test, rng) > max(_value(each, training, test, rng) for each in front):
+            yield best
 
     def _curved_maps(self, training: WeightedPoints, pseudo_points: float) -> Iterator[tuple[Front, FittedMap]]:
         """Along the given axes and, if there are others, along these."""
@@ -170,7 +182,8 @@ class CurvedMixtures:
         yield ONE_GAUSSIAN, None
         if self.shells and dimension >= _MIN_SHELLS_DIMENSION:
             yield Shells(), None
-        for number in sorted({2, 4, max(1, now // 2), now, 2 * now} - {1}):
+        restart = {2, 4} if before is not None and isinstance(before.shape.map, Gaussianized) else set()
+        for number in sorted(({max(1, now // 2), now, 2 * now} | restart) - {1}):
             for tied in (False, True):
                 points_needed = (0.5 if tied else 1.0) * dimension + 3  # by each component
                 if sample.effective_sample_size / number < points_needed or number > self.max_components:
@@ -275,8 +288,14 @@ def _fit_curves(
 def _best(
     maps: Sequence[tuple[M, FittedMap]], training: WeightedPoints, test: WeightedPoints, rng: np.random.Generator
 ) -> tuple[M, FittedMap]:
-    """The kind and the map that predict best with one Gaussian behind it."""
-    return max(maps, key=lambda each: _mean_log_prob(fit_pullback(each[1], training, rng), test))
+    return max(maps, key=lambda each: _value(each, training, test, rng))
+
+
+def _value(
+    map_: tuple[Map, FittedMap], training: WeightedPoints, test: WeightedPoints, rng: np.random.Generator
+) -> float:
+    """How well a map predicts with one Gaussian behind it."""
+    return _Candidate(Shape(map_[0], ONE_GAUSSIAN), fit_pullback(map_[1], training, rng)).value(test)
 
 
 def _mean_log_prob(density: CurvedDensity, test: WeightedPoints) -> float:
