@@ -22,7 +22,7 @@ class Smoother(Interpolant):
         The standard deviation :math:`\sigma` of the values; estimated if not given.
     nuggets : tuple of float
         Candidates for :math:`\eta`; they take the place of ``nugget``.
-    num_history, length_scales, max_points, num_selection_points, wall, kernel
+    num_history, length_scales, quadratic_variances, max_moves, max_points, num_selection_points, wall, kernel
         As for :class:`Interpolant`.
 
     Examples
@@ -40,6 +40,7 @@ class Smoother(Interpolant):
 
     noise: float | None = None
     nuggets: tuple[float, ...] = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+    quadratic_variances: tuple[float, ...] = (0.0, 1.0)
     num_history: int = 10
     num_selection_points: int = 200
 

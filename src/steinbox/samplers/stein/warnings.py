@@ -62,3 +62,18 @@ def _spread_warning(particles: Array, weights: Array, score: Array, used: Mask) 
 def _is_off(ratio: Array | float, error: Array | float, sign: int, factor: float) -> Mask:
     """Whether a spread is below (sign −1) or above one by more than the factor, and than chance explains."""
     return np.asarray((sign * (ratio - factor**sign) > 0) & (sign * (ratio - 1) > _MIN_DEVIATIONS * error))
+
+
+def missed_share(predicted: Array, log_prob: Array) -> float:
+    """The mean squared error of predicted log-densities over the variance of the true ones, where both are known.
+
+    Examples
+    --------
+    >>> missed_share(np.array([0.0, 1.0, np.nan]), np.array([0.0, 2.0, 5.0]))
+    0.5
+    """
+    known = np.isfinite(predicted) & np.isfinite(log_prob)
+    variance = float(np.var(log_prob[known])) if known.any() else 0.0
+    if variance == 0:
+        return 0.0
+    return float(np.mean((predicted[known] - log_prob[known]) ** 2) / variance)
