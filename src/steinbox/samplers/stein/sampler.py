@@ -89,7 +89,9 @@ class SteinMethod(FixedLength[SteinState]):
     Notes
     -----
     ``result.trace`` has, for each move, its ``temperature``, the kernel's ``bandwidth``, the ``effective_sample_size``
-    of the weights, the optimizer's ``step_size``, and the root mean square step (``movement``).
+    of the weights, the optimizer's ``step_size``, and the root mean square step (``movement``). With an interpolant
+    there are also the ``num_moves`` made by it, and the share of the variance of log p that the one before missed
+    (``misprediction``).
     """
 
     bandwidth: float | str | Rule = field(default_factory=Median)
@@ -268,7 +270,8 @@ class SteinFlow(CountingSampler[SteinState]):
         """The last evaluated particles, equally weighted inside the support and without weight outside."""
         warnings = path_warnings(state.temperature)
         if not warnings and state.weights is not None and state.score is not None:  # on the path, another target's
-            warnings = tuple(collect_warnings(state.particles, state.log_prob, state.weights, state.score))
+            forces = state.weights, state.score, state.misprediction
+            warnings = tuple(collect_warnings(state.particles, state.log_prob, *forces))
         sample = Sample.equally_weighted(state.particles, state.log_prob, warnings)
         if state.weights is None or state.score is None:
             return sample
