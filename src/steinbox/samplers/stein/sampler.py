@@ -73,7 +73,7 @@ class SteinMethod(FixedLength[SteinState]):
     Parameters
     ----------
     num_iterations : int, optional
-        Number of moves. If not given, as many as the budget allows.
+        Number of moves; an interpolant may split each into several. If not given, as many as the budget allows.
     bandwidth : float, str or function
         The rule for the kernel's h, see :mod:`steinbox.numerics.bandwidth`.
     optimizer : Optimizer
