@@ -2,7 +2,8 @@
 
 All methods have 20,000 evaluations and 200 particles. "Before" is the interpolant without a quadratic form, built anew
 for every move. Rows go to ``benchmarks/results/stein.csv``; those that are there already are not run again. Figures of
-emcee and SMC are the means over all seeds in ``accuracy.csv``. The table in ``stein.md`` has the MMD (mean over seeds)
+emcee and SMC are the means over all seeds in ``accuracy.csv``; 28 rows of "before" and 17 of the gradient-based sampler
+are copies of that file's, made by the same settings. The table in ``stein.md`` has the MMD (mean over seeds)
 of each method, that of 200 exact draws, and the number of warnings of the sampler as it is.
 
 Run ``python benchmarks/accuracy/stein.py [--seeds 0 1] [--report]``.
