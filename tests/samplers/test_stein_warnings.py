@@ -26,7 +26,7 @@ def test_few_particles_that_push_all_others():
 def test_particles_that_ran_away():
     target = sb.Gaussian([0.0, 0.0], std=0.01)
     left = run(target, sb.GFSVGD(num_iterations=20, rescue=False))
-    assert any(each.startswith("20 of 100 particles ran away") for each in left.warnings)
+    assert any("of 100 particles ran away" in each for each in left.warnings)
     assert run(sb.Gaussian([0.0, 0.0], std=1.0), sb.GFSVGD(num_iterations=60)).warnings == ()
 
 

@@ -46,14 +46,20 @@ def test_kernel_curve_takes_its_bandwidth_from_the_current_particles(points, log
     assert KernelCurve("liu-wang").build(points, log_target, 10).bandwidth == pytest.approx(2 * alone.bandwidth)
 
 
+@pytest.mark.parametrize("quadratic_variance", [0.0, 3.0])
 @pytest.mark.parametrize("num_history_points", [0, 20])
-def test_interpolant_is_universal_kriging(num_history_points, points, log_target, x):
+def test_interpolant_is_universal_kriging(num_history_points, quadratic_variance, points, log_target, x):
     """Against the textbook formula, dense: trend by generalised least squares, residual by K⁻¹."""
     num_current = 30 - num_history_points
-    surrogate = Interpolant(length_scales=(2.0,)).build(points, log_target, num_current)
+    settings = Interpolant(length_scales=(2.0,), quadratic_variances=(quadratic_variance,))
+    surrogate = settings.build(points, log_target, num_current)
     affine = Whitened().fit(points[:num_current])
     z = affine.forward(points)
-    gram = np.array([[oracles.rbf(a, b, 12.0) for b in z] for a in z]) + 1e-6 * np.eye(30)
+
+    def covariance(a, b):
+        return oracles.rbf(a, b, 12.0) + quadratic_variance * (anp.dot(a, b) / 3) ** 2
+
+    gram = np.array([[covariance(a, b) for b in z] for a in z]) + 1e-6 * np.eye(30)
     features = np.array([[1, *row, row @ row] for row in z])
     inverse = np.linalg.inv(gram)
     moments = features.T @ inverse @ features
@@ -65,7 +71,7 @@ def test_interpolant_is_universal_kriging(num_history_points, points, log_target
 
     def log_prob(point):
         at = anp.dot(affine.inverse_root, point - affine.center)
-        kernel = sum(c * oracles.rbf(y, at, 12.0) for c, y in zip(coefficients, z, strict=True))
+        kernel = sum(c * covariance(y, at) for c, y in zip(coefficients, z, strict=True))
         return trend[0] + anp.dot(trend[1:4], at) + trend[4] * anp.dot(at, at) + kernel
 
     np.testing.assert_allclose(surrogate.log_prob(x), [log_prob(row) for row in x], rtol=1e-9)

@@ -16,7 +16,11 @@ least squares (universal kriging; Rasmussen & Williams, 2006, section 2.7),
 and predictions hold the trend where it was estimated (their equations 2.25 and 2.26),
 
 .. math:: \mu(z) = \phi(z)^\top \beta + k(z)^\top \alpha, \qquad
-          \sigma^2(z) = s^2 \big(1 + \eta - \|L^{-1} k(z)\|^2\big) .
+          \sigma^2(z) = s^2 \big(k(z, z) + \eta - \|L^{-1} k(z)\|^2\big) .
+
+A quadratic form :math:`z^\top A z` may be added to g, whose coefficients are independent normal variables: then
+:math:`s^2 \tau^2 (z^\top z' / d)^2` is added to its covariance. Unlike features of the trend it is shrunk, costs
+nothing in many dimensions, and may have more coefficients than there are values.
 
 The tiny ridge :math:`\lambda` lets the trend have more features than there are points. The process knows nothing of the
 user's coordinates: z should be whitened, so that one bandwidth serves all of them.
@@ -32,6 +36,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
 
 import numpy as np
 import scipy
@@ -66,6 +71,8 @@ class GaussianProcess:
         rounding. Then K is solved by elimination, the likelihood is zero, and there are no variances.
     residual_square : float
         :math:`(v - F\beta)^\top K^{-1} (v - F\beta)`.
+    quadratic_variance : float
+        The :math:`\tau^2` of a quadratic form, relative to the process; zero if there is none.
 
     Examples
     --------
@@ -86,6 +93,7 @@ class GaussianProcess:
     nugget: float
     kernel: Kernel = GAUSSIAN_KERNEL
     trend: Trend = ISOTROPIC_QUADRATIC
+    quadratic_variance: float = 0.0
 
     @classmethod
     def fit(
@@ -97,10 +105,11 @@ class GaussianProcess:
         *,
         kernel: Kernel = GAUSSIAN_KERNEL,
         trend: Trend = ISOTROPIC_QUADRATIC,
+        quadratic_variance: float = 0.0,
     ) -> GaussianProcess:
         """The process through values (n,) at the points z (n, d)."""
-        gram = _gram(squared_distances(z, z) / bandwidth, nugget, kernel)
-        return cls._fit(z, values, gram, bandwidth, nugget, kernel, trend)
+        gram = _gram(z, squared_distances(z, z) / bandwidth, nugget, kernel, quadratic_variance)
+        return cls._fit(z, values, gram, bandwidth, nugget, kernel, trend, quadratic_variance)
 
     @classmethod
     def _fit(
@@ -112,6 +121,7 @@ class GaussianProcess:
         nugget: float,
         kernel: Kernel,
         trend: Trend,
+        quadratic_variance: float,
     ) -> GaussianProcess:
         features, offset, root = trend.features(z), values.mean(), _cholesky_or_none(gram)
         columns = np.column_stack([features, values - offset])
@@ -125,7 +135,7 @@ class GaussianProcess:
         alpha = np.asarray(solved[:, -1] - solved[:, :-1] @ beta)
         beta[0] += offset
         residual_square = float((values - features @ beta) @ alpha)
-        return cls(z, beta, alpha, root, residual_square, bandwidth, nugget, kernel, trend)
+        return cls(z, beta, alpha, root, residual_square, bandwidth, nugget, kernel, trend, quadratic_variance)
 
     @property
     def scale(self) -> float:
@@ -160,7 +170,17 @@ class GaussianProcess:
         """The mean (m,) at the rows of z, and its gradients (m, d)."""
         mean, slopes = kernel_expansion(z, self.points, self.coefficients, self.kernel, self.bandwidth)
         mean = mean + self.trend.features(z) @ self.trend_coefficients
-        return mean, slopes + self.trend.slopes(z, self.trend_coefficients)
+        slopes = slopes + self.trend.slopes(z, self.trend_coefficients)
+        if self.quadratic_variance > 0:
+            along = z @ self.quadratic_form
+            mean, slopes = mean + (along * z).sum(axis=1), slopes + 2 * along
+        return mean, slopes
+
+    @cached_property
+    def quadratic_form(self) -> Array:
+        r"""The predicted matrix A, :math:`\tau^2 d^{-2} \sum_j \alpha_j z_j z_j^\top`."""
+        factor = self.quadratic_variance / self.points.shape[1] ** 2
+        return np.asarray(factor * (self.points.T * self.coefficients) @ self.points)
 
     def predict(self, z: Array) -> tuple[Array, Array]:
         """Mean and variance (of a new value, nugget included) at the rows of z."""
@@ -170,11 +190,13 @@ class GaussianProcess:
 
     def _predict(self, z: Array) -> tuple[Array, Array]:
         cross = self.kernel.value(squared_distances(self.points, z) / self.bandwidth)
+        cross = cross + _quadratic_covariance(self.points, z, self.quadratic_variance)
+        own = 1 + self.quadratic_variance * ((z**2).mean(axis=1)) ** 2
         mean = self.trend.features(z) @ self.trend_coefficients + self.coefficients @ cross
         explained = (
             scipy.linalg.solve_triangular(self._require_root(), cross, lower=True, check_finite=False) ** 2
         ).sum(axis=0)
-        return np.asarray(mean), self.scale * np.maximum(1 + self.nugget - explained, 0.0)
+        return np.asarray(mean), self.scale * np.maximum(own + self.nugget - explained, 0.0)
 
     def leave_one_out(self) -> tuple[Array, Array]:
         r"""Residuals :math:`v_i - \mu_{-i}` and variances at each point, predicted without its own value,
@@ -208,12 +230,16 @@ class GaussianProcess:
         change = (left_out.residuals + 2 * variance_factor * left_out.variances)[:, None]
         coefficients = self.coefficients - change * left_out.to_coefficients
         slopes = kernel_expansion_slopes(self.points, coefficients, self.kernel, self.bandwidth)
+        if self.quadratic_variance > 0:
+            factor = 2 * self.quadratic_variance / self.points.shape[1] ** 2
+            slopes = slopes + factor * (coefficients * (self.points @ self.points.T)) @ self.points
         return slopes + self.trend.slopes(self.points, self.trend_coefficients - change * left_out.to_trend.T)
 
     def _inverse(self) -> Array:
         if self.root is None:
             scaled_distances = squared_distances(self.points, self.points) / self.bandwidth
-            return np.asarray(np.linalg.inv(_gram(scaled_distances, self.nugget, self.kernel)))
+            gram = _gram(self.points, scaled_distances, self.nugget, self.kernel, self.quadratic_variance)
+            return np.asarray(np.linalg.inv(gram))
         inverse_root = self._inverse_root()
         return np.asarray(inverse_root.T @ inverse_root)
 
@@ -265,8 +291,9 @@ def fit_best(
     *,
     kernel: Kernel = GAUSSIAN_KERNEL,
     trend: Trend = ISOTROPIC_QUADRATIC,
+    quadratic_variances: Iterable[float] = (0.0,),
 ) -> GaussianProcess:
-    """Of the processes with these bandwidths and nuggets the one with the largest criterion, the first of equals.
+    """Of the processes with these settings the one with the largest criterion, the first of equals.
 
     Examples
     --------
@@ -275,11 +302,20 @@ def fit_best(
     >>> fit_best(z, np.sin(3 * z[:, 0]), [0.01, 1.0, 100.0], [1e-6], GaussianProcess.log_likelihood).bandwidth
     1.0
     """
-    distances, nuggets = squared_distances(z, z), tuple(nuggets)
+    distances = squared_distances(z, z)
+    settings = product(bandwidths, nuggets, quadratic_variances)
     processes = (
-        GaussianProcess._fit(z, values, _gram(distances / bandwidth, nugget, kernel), bandwidth, nugget, kernel, trend)
-        for bandwidth in bandwidths
-        for nugget in nuggets
+        GaussianProcess._fit(
+            z,
+            values,
+            _gram(z, distances / bandwidth, nugget, kernel, quadratic),
+            bandwidth,
+            nugget,
+            kernel,
+            trend,
+            quadratic,
+        )
+        for bandwidth, nugget, quadratic in settings
     )
     return max(processes, key=criterion)
 
@@ -289,11 +325,16 @@ def bandwidths_of(length_scales: Iterable[float], dimension: int) -> list[float]
     return [float(2 * scale * dimension) for scale in length_scales]
 
 
-def _gram(scaled_distances: Array, nugget: float, kernel: Kernel) -> Array:
+def _gram(z: Array, scaled_distances: Array, nugget: float, kernel: Kernel, quadratic_variance: float) -> Array:
     """The matrix K."""
     gram = kernel.value(scaled_distances)
     gram[np.diag_indices_from(gram)] += nugget
-    return gram
+    return gram + _quadratic_covariance(z, z, quadratic_variance)
+
+
+def _quadratic_covariance(z: Array, others: Array, quadratic_variance: float) -> Array | float:
+    r"""The covariances :math:`\tau^2 (z^\top z' / d)^2` of quadratic forms."""
+    return quadratic_variance * (z @ others.T / z.shape[1]) ** 2 if quadratic_variance > 0 else 0.0
 
 
 def _cholesky_or_none(gram: Array) -> Array | None:

@@ -130,7 +130,9 @@ class GFAIS(_AnnealedImportance):
     True
     """
 
-    surrogate: Surrogate | Builder = field(default_factory=lambda: Interpolant(num_history=0))
+    surrogate: Surrogate | Builder = field(
+        default_factory=lambda: Interpolant(num_history=0, quadratic_variances=(0.0,))
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -73,6 +73,28 @@ def interpolate(base: Array, target: Array, temperature: float) -> Array:
     return np.asarray((1 - temperature) * base + temperature * target)
 
 
+def retemper(log_target: Array, log_prob: Array, temperature: float, other: float) -> Array:
+    """The log-density of the path at another temperature, from that at one temperature and from the target's.
+
+    From the target itself, whose values say nothing of the base, there is no way back: NaN.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> base, target = np.array([1.0]), np.array([3.0])
+    >>> retemper(interpolate(base, target, 0.5), target, 0.5, 0.25)
+    array([1.5])
+    """
+    if other in (temperature, 1.0):
+        return log_target if other == temperature else log_prob
+    if temperature == 1.0:
+        return np.full(len(log_target), np.nan)
+    inside = np.isfinite(log_prob) & np.isfinite(log_target)
+    target = np.where(inside, log_prob, 0.0)
+    base = (np.where(inside, log_target, 0.0) - temperature * target) / (1 - temperature)
+    return np.where(inside, interpolate(base, target, other), -np.inf)
+
+
 def path_warnings(temperature: float) -> tuple[str, ...]:
     """What is wrong with particles of this temperature; nothing if it is that of the target."""
     if temperature >= 1:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from steinbox.common.arrays import Array
+from steinbox.common.checks import require_count
 from steinbox.maps.coordinates import Affine, Whitened
 from steinbox.numerics.gaussian_process import GaussianProcess, bandwidths_of, fit_best
 from steinbox.numerics.kernels import RBF, Kernel
@@ -16,14 +17,19 @@ from steinbox.numerics.kernels import RBF, Kernel
 class Interpolant:
     r"""Builds a Gaussian-process interpolant of the log-target,
 
-    .. math:: \log\rho(x) = a + b^\top z + c \|z\|^2 + \sum_j \beta_j k(z_j, z),
+    .. math:: \log\rho(x) = a + b^\top z + c \|z\|^2 + z^\top A z + \sum_j \beta_j k(z_j, z),
 
     in coordinates z whitened by the current particles. It passes through the values, so that the weights
     :math:`\rho / p` are one at every particle: no weight degenerates, and the score is as good as the interpolation.
     It is within the paper's framework, which allows any :math:`\rho` with a value and a gradient.
 
-    The length-scale is the most likely one of a few (profile marginal likelihood); the mean's coefficients are those of
-    generalized least squares, see :mod:`steinbox.numerics.gaussian_process`.
+    Length-scale and prior variance of the matrix A are the most likely of a few (profile marginal likelihood); the
+    other coefficients of the mean are those of generalized least squares, see
+    :mod:`steinbox.numerics.gaussian_process`.
+
+    An interpolant has a score everywhere, not only at the points that were evaluated. So the particles make m moves by
+    it before they are evaluated again, each :math:`1/\sqrt m` times as long. Where it predicts the values that they
+    then turn out to have, the next one has more moves, up to ``max_moves``, and otherwise fewer.
 
     Points outside the support (−inf) act as a wall: they get a value ``wall`` below the lowest finite one, which makes
     the score near them point inwards.
@@ -35,6 +41,10 @@ class Interpolant:
         blind on all sides, and the particles run away.
     length_scales : tuple of float
         Candidates for :math:`\ell^2 / d` in :math:`k = \exp(-\|z - z'\|^2 / 2\ell^2)`.
+    quadratic_variances : tuple of float
+        Candidates for the prior variance of A, relative to the kernel's; zero leaves it out.
+    max_moves : int
+        The largest number of moves of a Stein sampler by one interpolant.
     nugget : float
         Added to the diagonal, relative to the kernel's variance.
     max_points : int
@@ -56,6 +66,8 @@ class Interpolant:
 
     num_history: int = 5
     length_scales: tuple[float, ...] = (1.0, 4.0, 16.0)
+    quadratic_variances: tuple[float, ...] = (0.0, 1.0, 100.0)
+    max_moves: int = 5
     nugget: float = 1e-6
     max_points: int = 1500
     num_selection_points: int = 300
@@ -67,6 +79,9 @@ class Interpolant:
             raise ValueError("Interpolant expects num_history of at least 0, and at least 2 points")
         if not (self.nugget > 0 and self.wall > 0 and self.length_scales and min(self.length_scales) > 0):
             raise ValueError("Interpolant expects a positive nugget and wall, and positive length_scales")
+        if not (self.quadratic_variances and min(self.quadratic_variances) >= 0):
+            raise ValueError("Interpolant expects quadratic_variances of at least 0")
+        require_count("max_moves", self.max_moves)
 
     def build(self, points: Array, log_target: Array, num_current: int) -> InterpolantSurrogate:
         coordinates = Whitened().fit(points[:num_current])
@@ -75,9 +90,17 @@ class Interpolant:
         some = slice(None, None, -(-len(z) // self.num_selection_points))  # evenly spread
         bandwidths = bandwidths_of(self.length_scales, z.shape[1])
         best = fit_best(
-            z[some], values[some], bandwidths, self._candidate_nuggets, self._log_likelihood, kernel=self.kernel
+            z[some],
+            values[some],
+            bandwidths,
+            self._candidate_nuggets,
+            self._log_likelihood,
+            kernel=self.kernel,
+            quadratic_variances=self.quadratic_variances,
         )
-        process = GaussianProcess.fit(z, values, best.bandwidth, best.nugget, kernel=self.kernel)
+        process = GaussianProcess.fit(
+            z, values, best.bandwidth, best.nugget, kernel=self.kernel, quadratic_variance=best.quadratic_variance
+        )
         return InterpolantSurrogate(coordinates, process)
 
     @property

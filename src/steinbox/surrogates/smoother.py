@@ -16,13 +16,15 @@ class Smoother(Interpolant):
     and :math:`\eta` are the most likely of a few; if the noise is known, so is :math:`s^2 = \sigma^2 / \eta`, and
     otherwise it is profiled out.
 
+    It has no quadratic form, and one move is made by it: noise does not let several be judged.
+
     Parameters
     ----------
     noise : float, optional
         The standard deviation :math:`\sigma` of the values; estimated if not given.
     nuggets : tuple of float
         Candidates for :math:`\eta`; they take the place of ``nugget``.
-    num_history, length_scales, max_points, num_selection_points, wall, kernel
+    num_history, length_scales, quadratic_variances, max_moves, max_points, num_selection_points, wall, kernel
         As for :class:`Interpolant`.
 
     Examples
@@ -40,6 +42,8 @@ class Smoother(Interpolant):
 
     noise: float | None = None
     nuggets: tuple[float, ...] = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+    quadratic_variances: tuple[float, ...] = (0.0,)
+    max_moves: int = 1
     num_history: int = 10
     num_selection_points: int = 200
 

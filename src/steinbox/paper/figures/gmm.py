@@ -61,6 +61,8 @@ class Config:
     sizes: tuple[int, ...] = (20, 50, 100, 200)
 
 
+# The interpolant with which the figure was made: no quadratic form, and one move before it is built anew.
+ROUND_INTERPOLANT = surrogates.Interpolant(quadratic_variances=(0.0,), max_moves=1)
 SIZES = {
     "miniature": Config(2, 2, 12, num_interpolant_iterations=4, sizes=(20, 30)),
     "quick": Config(2, 1, 600, num_interpolant_iterations=100, sizes=(50, 200)),
@@ -117,7 +119,7 @@ def make_sampler(task: Task, initial: Gaussian) -> Method[Any]:
     if task.method == DEFAULT:
         return AdaptiveImportanceSampling(stop_early=False)
     if task.setting == OURS:
-        return AnnealedGFSVGD(num_iterations=task.num_iterations)
+        return AnnealedGFSVGD(num_iterations=task.num_iterations, surrogate=ROUND_INTERPOLANT)
     rule = MEDIAN if task.setting == MEDIAN else PAPER
     normalization = {_PER_PARTICLE: "particle", _SHARED: "shared"}.get(task.setting, "coordinate")
     common = paper_settings(task.num_iterations, rule)
@@ -128,7 +130,7 @@ def make_sampler(task: Task, initial: Gaussian) -> Method[Any]:
         ANNEALED_SVGD: lambda: AnnealedSVGD(schedule=linear, **common),
         GF_SVGD: lambda: GFSVGD(surrogate=initial, **common),
         KERNEL_CURVE: lambda: AnnealedGFSVGD(surrogate=curve, schedule=linear, **common),
-        INTERPOLANT: lambda: AnnealedGFSVGD(schedule=linear, **common),
+        INTERPOLANT: lambda: AnnealedGFSVGD(surrogate=ROUND_INTERPOLANT, schedule=linear, **common),
         GF_AIS: lambda: baselines.GFAIS(num_iterations=task.num_iterations, surrogate=curve, schedule=linear),
     }
     return builders[task.method]()

@@ -14,7 +14,7 @@ from steinbox.common.arrays import Array, IntegerArray, Mask
 from steinbox.maps.coordinates import Whitened
 from steinbox.numerics.pairwise import squared_distances
 from steinbox.samplers.base import StalledError
-from steinbox.samplers.stein.force import FlatPart, Force
+from steinbox.samplers.stein.force import FlatPart, Force, Lasting
 from steinbox.surrogates.base import Builder, evaluate
 from steinbox.surrogates.interpolant import Interpolant
 from steinbox.surrogates.smoother import Smoother
@@ -123,7 +123,10 @@ class SurrogateScore(Drive):
         if isinstance(builder, Smoother):
             log_weights = np.where(np.isfinite(log_weights), 0.0, -np.inf)
         matrices = None if self.weight is None else self.weight.evaluate(values.particles, surrogate)
-        return Force(score, log_weights, matrices=matrices, weighted_steps=self.weighted_steps)
+        lasting = None  # matrices and weighted steps need values where the particles are
+        if isinstance(builder, Interpolant) and self.weight is None and not self.weighted_steps:
+            lasting = Lasting(surrogate, builder.max_moves)
+        return Force(score, log_weights, matrices=matrices, weighted_steps=self.weighted_steps, lasting=lasting)
 
 
 @dataclass(frozen=True)
@@ -148,7 +151,7 @@ class WithFlatPart(Drive):
     def force(self, values: AnnealedValues) -> Force:
         log_target = values.log_target_at_particles
         log_weights = log_importance_weights(np.zeros(len(log_target)), log_target)
-        return replace(self.drive.force(values), flat=FlatPart(log_weights, self.share))
+        return replace(self.drive.force(values), flat=FlatPart(log_weights, self.share), lasting=None)
 
 
 def with_flat_part(drive: Drive, share: float | None) -> Drive:

@@ -13,9 +13,12 @@ from steinbox.numerics.kernels import Kernel
 from steinbox.numerics.pairwise import matrix_stein_sums
 from steinbox.numerics.weights import effective_sample_size, normalize
 from steinbox.samplers.stein.direction import stein_direction
+from steinbox.surrogates.base import Surrogate
 from steinbox.surrogates.weight_fields import MatrixWeights
 
 _MIN_SIZE_FRACTION = 0.5  # of the particles: weights with a smaller effective sample size say little about the spread
+_MAX_MISSED = 0.1  # share of the variance of log p that a surrogate did not predict: fewer moves by the next one
+_MIN_MISSED = 0.02  # and more
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,11 +30,20 @@ class FlatPart:
 
 
 @dataclass(frozen=True, eq=False)
+class Lasting:
+    """A surrogate that equals the target, as far as is known, and how many moves may be made by it."""
+
+    surrogate: Surrogate
+    max_moves: int
+
+
+@dataclass(frozen=True, eq=False)
 class Force:
     """Scores, log-weights, the factor of the repulsion, and what else there may be.
 
     ``matrices`` are matrix-valued weights. If ``weighted_steps``, the step of a particle is multiplied by its own
-    weight, whose mean is one, as in Theorem 2. ``flat`` is blended in.
+    weight, whose mean is one, as in Theorem 2. ``flat`` is blended in. ``lasting`` is a surrogate that still holds
+    where the particles go next.
     """
 
     score: Array
@@ -40,6 +52,32 @@ class Force:
     matrices: MatrixWeights | None = None
     weighted_steps: bool = False
     flat: FlatPart | None = None
+    lasting: Lasting | None = None
+
+
+def choose_num_moves(num_moves: int, missed_share: float, lasting: Lasting | None) -> int:
+    """How many moves to make by one surrogate, as a trust region has its radius: by how well the last one predicted.
+
+    Parameters
+    ----------
+    num_moves : int
+        Those by the last one.
+    missed_share : float
+        The share of the variance of log p that it missed where they led.
+    lasting : Lasting or None
+        The surrogate, if it lasts.
+
+    Examples
+    --------
+    >>> choose_num_moves(4, 0.5, Lasting(None, 5)), choose_num_moves(4, 0.05, Lasting(None, 5))
+    (2, 4)
+    >>> choose_num_moves(4, 0.01, Lasting(None, 5))
+    5
+    """
+    if lasting is None:
+        return 1
+    factor = 0.5 if missed_share > _MAX_MISSED else 2 if missed_share < _MIN_MISSED else 1
+    return int(np.clip(factor * num_moves, 1, lasting.max_moves))
 
 
 def find_direction(

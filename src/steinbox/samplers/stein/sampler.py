@@ -3,6 +3,7 @@ r"""The flow that all four Stein samplers are: particles that move along the Ste
 .. code-block:: text
 
    values ─ anneal ─► surrogate ─► log-weights ─► kernel sums ─► direction ─► optimizer ─► particles
+                          └───────────── several moves by one interpolant ────────────┘
 
 What differs is composed: a :mod:`path <steinbox.samplers.annealing>` says which target a move aims at, a :mod:`drive
 <steinbox.samplers.stein.drive>` turns its values into scores and weights.
@@ -18,18 +19,19 @@ from steinbox.common.arrays import Array, IntegerArray, Mask
 from steinbox.common.checks import require_component
 from steinbox.common.serialization import serializable
 from steinbox.evaluation import Evaluation
-from steinbox.maps.coordinates import Coordinates, Whitened
+from steinbox.maps.coordinates import Affine, Coordinates, Whitened
 from steinbox.numerics.bandwidth import Median, Rule, as_rule
 from steinbox.numerics.kernels import RBF, Kernel
 from steinbox.numerics.optimizers import Adam, CosineDecay, Optimizer, OptimizerState
 from steinbox.numerics.weights import effective_sample_size, normalize
-from steinbox.samplers.annealing import Path, path_warnings
+from steinbox.samplers.annealing import Path, path_warnings, retemper
 from steinbox.samplers.base import Info, Problem, Sample
 from steinbox.samplers.fixed_length import CountingSampler, FixedLength
+from steinbox.samplers.stein.direction import stein_direction
 from steinbox.samplers.stein.drive import AnnealedValues, Drive, nearest_rows, require_two
-from steinbox.samplers.stein.force import find_direction
+from steinbox.samplers.stein.force import Force, choose_num_moves, find_direction
 from steinbox.samplers.stein.rescue import bring_back, is_hopeless, sort_out
-from steinbox.samplers.stein.warnings import collect_warnings
+from steinbox.samplers.stein.warnings import collect_warnings, missed_share
 
 MAX_FAILURES_IN_ROW = 2  # one failure says nothing about where a particle is, two do
 
@@ -39,7 +41,9 @@ MAX_FAILURES_IN_ROW = 2  # one failure says nothing about where a particle is, t
 class SteinState:
     """Particles, what is known at them and elsewhere, and where they go next.
 
-    ``weights`` and ``score`` are those of the last move; none before the first.
+    ``weights`` and ``score`` are those of the last move; none before the first. ``predicted`` is what a lasting
+    surrogate says of the next particles, at this temperature; ``num_moves`` are made by the next surrogate, and
+    ``misprediction`` is the largest share of the variance of log p that such predictions missed at the target itself.
     """
 
     particles: Array
@@ -57,6 +61,9 @@ class SteinState:
     movement: float
     weights: Array | None = None
     score: Array | None = None
+    predicted: Array | None = None
+    num_moves: int = 1
+    misprediction: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +73,7 @@ class SteinMethod(FixedLength[SteinState]):
     Parameters
     ----------
     num_iterations : int, optional
-        Number of moves. If not given, as many as the budget allows.
+        Number of moves; an interpolant may split each into several. If not given, as many as the budget allows.
     bandwidth : float, str or function
         The rule for the kernel's h, see :mod:`steinbox.numerics.bandwidth`.
     optimizer : Optimizer
@@ -82,7 +89,9 @@ class SteinMethod(FixedLength[SteinState]):
     Notes
     -----
     ``result.trace`` has, for each move, its ``temperature``, the kernel's ``bandwidth``, the ``effective_sample_size``
-    of the weights, the optimizer's ``step_size``, and the root mean square step (``movement``).
+    of the weights, the optimizer's ``step_size``, and the root mean square step (``movement``). With an interpolant
+    there are also the ``num_moves`` made by it, and the share of the variance of log p that the one before missed
+    (``misprediction``).
     """
 
     bandwidth: float | str | Rule = field(default_factory=Median)
@@ -153,7 +162,7 @@ class SteinFlow(CountingSampler[SteinState]):
     def tell(
         self, state: SteinState, points: Array, evaluation: Evaluation, rng: np.random.Generator
     ) -> tuple[SteinState, Info]:
-        """One move along the Stein direction."""
+        """One move along the Stein direction, or several by one surrogate."""
         settings, progress = self.settings, self.progress(state)
         temperature = self.path.temperature(state.iteration, state.num_iterations)
         failures_in_row = np.where(evaluation.failed, state.failures_in_row + 1, 0)
@@ -165,7 +174,14 @@ class SteinFlow(CountingSampler[SteinState]):
         z = coordinates.forward(points)
         bandwidth = as_rule(settings.bandwidth)(z)
         direction, flat_share = find_direction(force, weights, coordinates, z, settings.kernel, bandwidth)
-        step, optimizer = settings.optimizer.step(direction, state.optimizer, progress)
+        missed = 0.0
+        if state.predicted is not None:
+            aimed_at = retemper(values.log_target_at_particles, evaluation.log_prob, temperature, state.temperature)
+            missed = missed_share(state.predicted, aimed_at)
+        num_moves = choose_num_moves(state.num_moves, missed, force.lasting)
+        step, optimizer = self.move(
+            force, weights, coordinates, points, direction, state.optimizer, progress, num_moves
+        )
         movement = float(np.sqrt(np.mean(step**2)))
         info = {
             "temperature": temperature,
@@ -176,12 +192,17 @@ class SteinFlow(CountingSampler[SteinState]):
         }
         if force.flat is not None:
             info["flat_share"] = flat_share
+        next_particles = bring_back(points, coordinates.displace(points, step), stray)
+        predicted = None
+        if force.lasting:
+            predicted = np.where(stray, np.nan, force.lasting.surrogate.log_prob(next_particles))
+            info |= {"misprediction": missed, "num_moves": num_moves}
         num_kept, worked = self.drive.num_history * len(points), ~values.failed[: len(points)]
         new_state = replace(
             state,
             particles=points,
             log_prob=evaluation.log_prob,
-            next_particles=bring_back(points, coordinates.displace(points, step), stray),
+            next_particles=next_particles,
             history=np.concatenate([points[worked], state.history])[:num_kept],
             history_log_prob=np.concatenate([evaluation.log_prob[worked], state.history_log_prob])[:num_kept],
             failures_in_row=failures_in_row,
@@ -191,8 +212,33 @@ class SteinFlow(CountingSampler[SteinState]):
             movement=movement,
             weights=weights,
             score=force.score,
+            predicted=predicted,
+            num_moves=num_moves,
+            misprediction=max(state.misprediction, missed if state.temperature == 1.0 else 0.0),
         )
         return new_state, info
+
+    def move(
+        self,
+        force: Force,
+        weights: Array,
+        coordinates: Affine,
+        points: Array,
+        direction: Array,
+        optimizer: OptimizerState,
+        progress: float,
+        num_moves: int,
+    ) -> tuple[Array, OptimizerState]:
+        """The step along this direction, and along those that follow by a lasting surrogate, in these coordinates."""
+        settings, total = self.settings, np.zeros_like(points)
+        for move in range(num_moves):
+            if force.lasting and move > 0:
+                here = coordinates.displace(points, total)
+                z, score = coordinates.forward(here), coordinates.push_score(force.lasting.surrogate.score(here))
+                direction = stein_direction(z, score, weights, settings.kernel, as_rule(settings.bandwidth)(z))
+            step, optimizer = settings.optimizer.step(direction, optimizer, progress)
+            total = total + np.where(np.isfinite(step), step, 0.0) / np.sqrt(num_moves)
+        return total, optimizer
 
     def anneal(
         self, state: SteinState, points: Array, evaluation: Evaluation, temperature: float, given_up: Mask
@@ -224,7 +270,8 @@ class SteinFlow(CountingSampler[SteinState]):
         """The last evaluated particles, equally weighted inside the support and without weight outside."""
         warnings = path_warnings(state.temperature)
         if not warnings and state.weights is not None and state.score is not None:  # on the path, another target's
-            warnings = tuple(collect_warnings(state.particles, state.log_prob, state.weights, state.score))
+            forces = state.weights, state.score, state.misprediction
+            warnings = tuple(collect_warnings(state.particles, state.log_prob, *forces))
         sample = Sample.equally_weighted(state.particles, state.log_prob, warnings)
         if state.weights is None or state.score is None:
             return sample

@@ -1,4 +1,4 @@
-"""Reasons not to trust the particles of a Stein sampler, from the last force on them alone."""
+"""Reasons not to trust the particles of a Stein sampler, from the last forces on them."""
 
 from __future__ import annotations
 
@@ -16,9 +16,12 @@ _MAX_FACTOR = 2.0  # of one parameter's variance over the target's, or of its in
 _MAX_MEAN_FACTOR = 1.5  # the same on average over parameters, which is known better
 _MIN_DEVIATIONS = 4.0  # standard errors by which the spread must differ from one
 _MAX_SHARE_AWAY = 0.02  # of the particles, and one: exact draws of heavy tails have fewer so far out
+_MAX_MISSED_SHARE = 0.2  # of the variance of log p, that a surrogate did not predict
 
 
-def collect_warnings(particles: Array, log_prob: Array, weights: Array, score: Array) -> Iterator[str]:
+def collect_warnings(
+    particles: Array, log_prob: Array, weights: Array, score: Array, misprediction: float = 0.0
+) -> Iterator[str]:
     """One sentence for every reason.
 
     Parameters
@@ -28,6 +31,8 @@ def collect_warnings(particles: Array, log_prob: Array, weights: Array, score: A
         Of the target.
     weights : (n,) array
         The particles' in the last move, which sum to one: equal, or ρ/p.
+    misprediction : float
+        The largest :func:`missed_share` of the surrogates at the target itself.
     """
     inside = np.isfinite(log_prob)
     size, num_inside = effective_sample_size(weights), int(inside.sum())
@@ -41,6 +46,11 @@ def collect_warnings(particles: Array, log_prob: Array, weights: Array, score: A
         yield (
             f"{away.sum()} of {num_inside} particles ran away: their log-density is far below that of the others. "
             "Leave them out, or allow more moves."
+        )
+    if misprediction > _MAX_MISSED_SHARE:
+        yield (
+            f"The surrogate missed {misprediction:.0%} of the variance of the log-density where the particles went "
+            "next: its score may be as wrong. Allow more particles, or compare with sb.AdaptiveImportanceSampling()."
         )
     yield from _spread_warning(particles, weights, score, inside & ~away)
 
@@ -62,3 +72,18 @@ def _spread_warning(particles: Array, weights: Array, score: Array, used: Mask) 
 def _is_off(ratio: Array | float, error: Array | float, sign: int, factor: float) -> Mask:
     """Whether a spread is below (sign −1) or above one by more than the factor, and than chance explains."""
     return np.asarray((sign * (ratio - factor**sign) > 0) & (sign * (ratio - 1) > _MIN_DEVIATIONS * error))
+
+
+def missed_share(predicted: Array, log_prob: Array) -> float:
+    """The mean squared error of predicted log-densities over the variance of the true ones, where both are known.
+
+    Examples
+    --------
+    >>> missed_share(np.array([0.0, 1.0, np.nan]), np.array([0.0, 2.0, 5.0]))
+    0.5
+    """
+    known = np.isfinite(predicted) & np.isfinite(log_prob)
+    variance = float(np.var(log_prob[known])) if known.any() else 0.0
+    if variance == 0:
+        return 0.0
+    return float(np.mean((predicted[known] - log_prob[known]) ** 2) / variance)
