@@ -3,13 +3,24 @@
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import steinbox as sb
 
 SLOW = ("scipy.linalg", "scipy.optimize", "scipy.sparse", "scipy.special", "scipy.stats")
 OTHERS = ("IPython", "arviz", "bilby", "matplotlib", "pandas", "pymc", "rich", "tqdm", "typer")
-LATER = ("adapters", "baselines", "diagnostics", "paper", "plotting", "samplers.stein", "surrogates", "targets")
+LATER = (
+    "adapters",
+    "baselines",
+    "diagnostics",
+    "paper",
+    "plotting",
+    "samplers.adaptive",
+    "samplers.stein",
+    "surrogates",
+    "targets",
+)
 
 
 def run(code):
@@ -61,6 +72,15 @@ def test_every_public_name_is_there_at_once_and_is_what_its_module_has(order):
 def test_a_name_that_is_not_there():
     with pytest.raises(AttributeError, match="no attribute 'sampel'"):
         sb.sampel  # noqa: B018
+
+
+def test_a_result_is_read_where_no_sampler_was_used(tmp_path):
+    path = tmp_path / "run.npz"
+    target = sb.targets.Banana()
+    result = sb.sample(target.log_prob, sb.Gaussian([0, 0], std=3), vectorized=True, max_evals=1_000, seed=0)
+    result.save(path)
+    code = f"import numpy as np, steinbox as sb; print(sb.Result.load({str(path)!r}).mixture.log_prob(np.zeros((1, 2)))[0])"
+    assert float(run(code)[0]) == result.mixture.log_prob(np.zeros((1, 2)))[0]
 
 
 def test_a_checkpoint_of_a_baseline_is_known_where_baselines_were_not_used(tmp_path):

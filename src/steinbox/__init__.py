@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from steinbox.common.noise import Noise
 from steinbox.common.serialization import serializable
-from steinbox.densities.fitting import CurvedMixtures
 from steinbox.densities.gaussian import Gaussian
 from steinbox.densities.gaussian_mixture import GaussianMixture
 from steinbox.evaluation import Archive, Evaluation, TargetError, TimeSpentError, WorkersLostError
@@ -20,15 +19,16 @@ from steinbox.run.loop import Iteration
 from steinbox.run.result import Result
 from steinbox.run.status import Status
 from steinbox.sample import sample
-from steinbox.samplers import adaptive
-from steinbox.samplers.adaptive import AdaptiveImportanceSampling, Proposer
 from steinbox.samplers.base import Coverage, Method, Problem, Sample, Sampler, StalledError, WeightedSample
 
 if TYPE_CHECKING:
     from steinbox import adapters, baselines, paper, plotting, surrogates, targets
+    from steinbox.densities.fitting import CurvedMixtures
     from steinbox.diagnostics import black_box_weights, gf_ksd, goodness_of_fit, ksd, mmd, stein_thin, thin
     from steinbox.numerics import bandwidth, kernels, optimizers
     from steinbox.run.compare import compare
+    from steinbox.samplers import adaptive
+    from steinbox.samplers.adaptive import AdaptiveImportanceSampling, Proposer
     from steinbox.samplers.annealing import Schedule
     from steinbox.samplers.stein import GFSVGD, SVGD, AnnealedGFSVGD, AnnealedSVGD
     from steinbox.surrogates import weight_fields
@@ -95,11 +95,14 @@ __all__ = [
     "weight_fields",
 ]
 
-_MODULES = {  # what a run of the default does not need is imported when it is first used (PEP 562)
+_MODULES = {  # what a result and a model do not need is imported when it is first used (PEP 562)
     "steinbox": ("adapters", "baselines", "paper", "plotting", "surrogates", "targets"),
+    "steinbox.densities.fitting": ("CurvedMixtures",),
     "steinbox.diagnostics": ("black_box_weights", "gf_ksd", "goodness_of_fit", "ksd", "mmd", "stein_thin", "thin"),
     "steinbox.numerics": ("bandwidth", "kernels", "optimizers"),
     "steinbox.run.compare": ("compare",),
+    "steinbox.samplers": ("adaptive",),
+    "steinbox.samplers.adaptive": ("AdaptiveImportanceSampling", "Proposer"),
     "steinbox.samplers.annealing": ("Schedule",),
     "steinbox.samplers.stein": ("GFSVGD", "SVGD", "AnnealedGFSVGD", "AnnealedSVGD"),
     "steinbox.surrogates": ("weight_fields",),

@@ -33,7 +33,6 @@ from steinbox.run.signals import signals_as_interrupts
 from steinbox.run.snapshot import Snapshot
 from steinbox.run.status import Status
 from steinbox.run.warnings import collect_warnings
-from steinbox.samplers.adaptive import AdaptiveImportanceSampling
 from steinbox.samplers.asynchronous import Asynchronous
 from steinbox.samplers.base import Method, Sampler, State
 
@@ -179,7 +178,7 @@ def sample(
     >>> result.particles.shape, result.num_evals < 2_000, str(result.status)
     ((50, 2), True, 'The method has converged: more evaluations would hardly change the particles.')
     """
-    method = AdaptiveImportanceSampling() if method is None else method
+    method = _default_method() if method is None else method
     _check_functions(log_prob, score, method)
     _check_tolerance(timeout, max_seconds, max_failure_rate)
     seed = None if seed is None else whole_number("seed", seed, 0)
@@ -277,6 +276,12 @@ def sample(
     if view is not None:
         view.end(result)
     return result
+
+
+def _default_method() -> Method[Any]:
+    from steinbox.samplers.adaptive import AdaptiveImportanceSampling
+
+    return AdaptiveImportanceSampling()
 
 
 def _is_asynchronous(

@@ -104,6 +104,8 @@ def _to_header_and_arrays(result: Result) -> tuple[dict[str, Any], dict[str, Arr
 
 
 def _from_header_and_arrays(header: dict[str, Any], arrays: dict[str, Array]) -> dict[str, Any]:
+    if header["mixture"] is not None:
+        import steinbox.samplers.adaptive  # noqa: F401 (registers the densities that it may be made of)
     trace, archive = _pop_prefix(arrays, "trace/"), Archive.from_arrays(_pop_prefix(arrays, "archive/"))
     header |= {
         "names": tuple(header["names"]),

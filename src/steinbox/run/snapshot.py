@@ -83,7 +83,8 @@ def decode(data: bytes) -> Snapshot:
     SerializationError
         If the file is intact but holds what the classes of this program do not fit.
     """
-    import steinbox.baselines  # (they and the paper's samplers register their states, which the file may hold)
+    import steinbox.baselines  # (all samplers register their states, which the file may hold)
+    import steinbox.samplers.adaptive
     import steinbox.samplers.stein  # noqa: F401
 
     content = _verify(data)
