@@ -79,7 +79,8 @@ def test_a_result_is_read_where_no_sampler_was_used(tmp_path):
     target = sb.targets.Banana()
     result = sb.sample(target.log_prob, sb.Gaussian([0, 0], std=3), vectorized=True, max_evals=1_000, seed=0)
     result.save(path)
-    code = f"import numpy as np, steinbox as sb; print(sb.Result.load({str(path)!r}).mixture.log_prob(np.zeros((1, 2)))[0])"
+    loaded = f"sb.Result.load({str(path)!r})"
+    code = f"import numpy as np, steinbox as sb; print({loaded}.mixture.log_prob(np.zeros((1, 2)))[0])"
     assert float(run(code)[0]) == result.mixture.log_prob(np.zeros((1, 2)))[0]
 
 
