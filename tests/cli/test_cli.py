@@ -245,7 +245,7 @@ def test_a_limit_of_time_is_no_error(run, tmp_path):
 
 def test_diagnose_judges_a_saved_run(run, tmp_path):
     target = sb.targets.Banana()
-    settings = {"method": sb.AnnealedGFSVGD(num_iterations=5), "num_particles": 50, "vectorized": True, "seed": 0}
+    settings = {"method": sb.AnnealedGFSVGD(num_iterations=2), "num_particles": 50, "vectorized": True, "seed": 0}
     path = sb.sample(target.log_prob, sb.Gaussian([0, 0], std=3), **settings).save(tmp_path / "run.npz")
     outcome = run("diagnose", path)
     assert outcome.exit_code == 0, outcome.output

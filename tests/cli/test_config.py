@@ -78,7 +78,7 @@ def test_what_was_given_is_kept_with_the_result_and_shown_in_its_report(folder):
     ("text", "message"),
     [
         ("max_eval = 3", "run.toml has 'max_eval', which is not an option of `sample`; did you mean max-evals?"),
-        ("zzz = 3", "which is not an option of `sample`; the known names are archive, checkpoint"),
+        ("zzz = 3", "which is not an option of `sample`; the known names are archive, asynchronous, checkpoint"),
         ("seed = [1]", "expected 'seed' to be a number, text, true or false, got [1]"),
         ("seed = = 1", "run.toml is not a TOML file"),
         ("settings = 1", "expected [settings] to be a table, got 1"),

@@ -296,7 +296,7 @@ def test_retries_are_for_exceptions(tmp_path, reference):
 
 def test_too_many_failures_stop_the_run_with_its_particles():
     def worse_and_worse(x):
-        return np.nan if abs(x[0] - 1) < 0.8 else normal(x)
+        return np.nan if abs(x[0] - 0.5) < 1.2 else normal(x)
 
     result = run(worse_and_worse, num_particles=50, max_evals=5_000)
     assert result.status is sb.Status.TOO_MANY_FAILURES

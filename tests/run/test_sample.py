@@ -243,6 +243,7 @@ def test_movement_below_the_tolerance_stops_the_run():
 def test_the_trace_has_one_entry_per_iteration():
     result = quick()
     of_sampler = {"temperature", "bandwidth", "effective_sample_size", "step_size", "movement"}
+    of_sampler |= {"num_moves", "misprediction"}
     assert set(result.trace) == of_sampler | {"mean_log_prob", "num_evals"}
     assert {len(values) for values in result.trace.values()} == {10}
     assert np.all(np.diff(result.trace["temperature"]) >= 0)

@@ -236,7 +236,7 @@ def test_what_is_no_sampler_is_refused():
     class Lookalike:
         ask = tell = None
 
-    with pytest.raises(TypeError, match=r"or a sb\.Sampler of your own, got"):
+    with pytest.raises(TypeError, match=r"or your own sb\.Sampler, got"):
         run(Lookalike())
     with pytest.raises(TypeError, match="abstract"):
         type("Incomplete", (sb.Sampler,), {})()

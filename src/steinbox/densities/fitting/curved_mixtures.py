@@ -84,7 +84,7 @@ class CurvedMixtures:
     >>> CurvedMixtures().choose(sample, np.random.default_rng(0)).density
     <steinbox.Pullback: 1 component in 2 dimensions, curved>
     >>> CurvedMixtures(max_components=4, curved=False).choose(sample, np.random.default_rng(0)).density
-    <steinbox.Pullback: 4 components in 2 dimensions>
+    <steinbox.Pullback: 2 components in 2 dimensions>
     """
 
     max_components: int = 16
