@@ -58,6 +58,7 @@ def files_called(run: Callable[[], None]) -> Counter[str]:
         if event == "call" and is_function and code.co_filename.startswith(str(PACKAGE)):
             seen.add((code.co_filename, code.co_qualname))
 
+    run()  # once before: what is imported when it is first used does not count
     sys.setprofile(profile)
     try:
         run()
