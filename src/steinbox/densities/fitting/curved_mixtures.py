@@ -45,7 +45,7 @@ _MAX_CURVED_DIMENSION = 60  # there are as many products of coordinates to look 
 _MAX_ROTATED_DIMENSION = 20  # beyond, axes and curves of their own would take too many points, and too long
 _MIN_SHELLS_DIMENSION = 11  # below, shells are so thick that a few clusters reach all radii as well
 _MAX_CURVES = 8
-_MAX_ITERATIONS = 15  # of the maps of several curves
+_MAX_ITERATIONS = 15  # of the maps of several components
 _MAX_GAUSSIANIZED_ITERATIONS = 2  # the same, where they are Gaussianized: they start from curves, or from clusters
 _NARROW_COVARIANCE = 0.2  # of a component's, where it is split into a wide and a narrow one
 
@@ -100,7 +100,8 @@ class CurvedMixtures:
     def choose(self, sample: WeightedPoints, rng: np.random.Generator, previous: Fitted | None = None) -> Fitted:
         """Find the shape that predicts a held-out third best, and fit it to all.
 
-        The number of components is one, or half, as many or twice as many as before.
+        The number of components is one, or half, as many or twice as many as before; after a Gaussianized map, which may
+        have been ahead of two and behind four, also two and four.
         """
         sample = sample.at_most(_MAX_POINTS, rng)
         order = rng.permutation(len(sample.points))
