@@ -100,8 +100,8 @@ class CurvedMixtures:
     def choose(self, sample: WeightedPoints, rng: np.random.Generator, previous: Fitted | None = None) -> Fitted:
         """Find the shape that predicts a held-out third best, and fit it to all.
 
-        The number of components is one, or half, as many or twice as many as before; after a Gaussianized map, which may
-        have been ahead of two and behind four, also two and four.
+        The number of components is one, or half, as many or twice as many as before. After a Gaussianized map, which
+        may have been ahead of two and behind four, two and four are tried again.
         """
         sample = sample.at_most(_MAX_POINTS, rng)
         order = rng.permutation(len(sample.points))
