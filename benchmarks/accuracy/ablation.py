@@ -10,6 +10,8 @@ of them, the median spread of log p (its standard deviation over that of exact d
 differently: a part that was never used leaves a run as it was. The line "other seeds" says what is chance.
 
 Run ``python benchmarks/accuracy/ablation.py``; ``--problems``, ``--budgets`` and ``--variants`` add rows for others.
+``--generated 40`` has the first development problems of ``generated.py`` in place of the fixed ones, and files of
+their own, ``ablation_generated.csv`` and ``.md``.
 """
 
 from __future__ import annotations
@@ -200,28 +202,32 @@ def write_tables(path: Path) -> None:
     lines = [f"`python benchmarks/accuracy/ablation.py`, {date.today()}; {settings}."]
     for budget in sorted({key[2] for key in found}):
         lines += ["", *table(found, budget)]
-    write("ablation", lines)
+    write(path.stem, lines)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--problems", nargs="+", choices=PROBLEMS, default=list(PROBLEMS), metavar="PROBLEM")
+    parser.add_argument("--generated", type=int, help="development problems, in place of the fixed ones")
     parser.add_argument("--variants", nargs="+", choices=VARIANTS, default=list(VARIANTS), metavar="VARIANT")
     parser.add_argument("--budgets", nargs="+", type=int, default=[5_000])
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--jobs", type=int, default=1, help="processes side by side")
     parser.add_argument("--limit", type=float, default=300.0, help="seconds a run may take")
-    parser.add_argument("--output", type=Path, default=RESULTS)
     arguments = parser.parse_args()
+    problems, output = arguments.problems, RESULTS
+    if arguments.generated:
+        problems = [f"generated{2 * k}" for k in range(arguments.generated)]
+        output = RESULTS.with_stem("ablation_generated")
     tasks = [
         run.Task(problem, variant, budget, seed)
         for budget in arguments.budgets
         for seed in range(arguments.seeds)
         for variant in arguments.variants
-        for problem in arguments.problems
+        for problem in problems
     ]
-    run.run_all(tasks, run.Journal(arguments.output), arguments.limit, arguments.jobs, points_of)
-    write_tables(arguments.output)
+    run.run_all(tasks, run.Journal(output), arguments.limit, arguments.jobs, points_of)
+    write_tables(output)
 
 
 if __name__ == "__main__":
