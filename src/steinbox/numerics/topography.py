@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from steinbox.common.arrays import Array, IntegerArray
+from steinbox.common.arrays import Array, IntegerArray, Mask
+from steinbox.numerics.pairwise.distances import row_tiles, squared_distances
 
 
 def graph_maxima(points: Array, values: Array, num_neighbors: int) -> tuple[IntegerArray, IntegerArray]:
@@ -31,12 +32,26 @@ def graph_maxima(points: Array, values: Array, num_neighbors: int) -> tuple[Inte
     >>> x[maxima, 0].round(1)  # cosines have their tops at 0, 4 and -4
     array([-0.,  4., -4.])
     """
-    from scipy.spatial import cKDTree  # here, since `import steinbox` is to be light
-
     number = min(num_neighbors, len(points) - 1)
     if number < 1:
         return np.arange(len(points)), np.empty((len(points), 0), dtype=np.int64)
-    neighbors = np.asarray(cKDTree(points).query(points, number + 1)[1])[:, 1:]
-    maxima = np.flatnonzero((values[:, None] > values[neighbors]).all(axis=1))
-    maxima = maxima[np.argsort(-values[maxima], kind="stable")]
-    return maxima, neighbors[maxima]
+    order = np.argsort(-values, kind="stable")
+    maxima = order[_has_lower_neighbors(points[order], values[order], number)]
+    squares = squared_distances(points[maxima], points)
+    squares[np.arange(len(maxima)), maxima] = np.inf
+    return maxima, np.argpartition(squares, number - 1, axis=1)[:, :number]
+
+
+def _has_lower_neighbors(points: Array, values: Array, number: int) -> Mask:
+    """Of points in descending order of their values: whether so many are nearer than any that is as high."""
+    found = np.empty(len(points), dtype=bool)
+    num_as_high = np.searchsorted(-values, -values, side="right")
+    for rows in row_tiles(len(points)):
+        squares = squared_distances(points[rows], points)
+        start, last = rows.start, int(num_as_high[rows][-1])
+        np.fill_diagonal(squares[:, start:], np.inf)
+        is_as_high = np.arange(start, last) < num_as_high[rows, None]
+        nearest = np.min(squares[:, start:last], axis=1, where=is_as_high, initial=np.inf)
+        nearest = np.minimum(nearest, squares[:, :start].min(axis=1, initial=np.inf))
+        found[rows] = (squares < nearest[:, None]).sum(axis=1) >= number
+    return found
