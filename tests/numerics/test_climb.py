@@ -103,3 +103,16 @@ def test_points_that_fail_here_and_there_do_no_harm():
 
     climb = climb_up(unreliable, [1.0, -1.0, 0.5])
     assert np.isfinite(climb.covariance).all()
+
+
+@pytest.mark.parametrize("seed", [5, 6, 7])
+def test_a_sharp_ridge_is_no_top(seed):
+    """Turned heavy tails: at one standard deviation, second differences on an arm look like those of a top."""
+    rng = np.random.default_rng(seed)
+    rotation, scales = np.linalg.qr(rng.standard_normal((6, 6)))[0], np.geomspace(0.05, 1, 6)
+
+    def log_prob(x):
+        return -2 * np.log1p((x @ rotation / scales) ** 2 / 3).sum(axis=1)
+
+    climb = climb_up(log_prob, 3 * rng.standard_normal(6), max_evals=1_000)
+    assert climb.value > -0.1

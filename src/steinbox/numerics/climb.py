@@ -31,8 +31,9 @@ _FIRST_STEP = 1e-4  # of differences, in the units of the coordinates, while not
 _FORWARD_STEP = 0.02  # of forward differences, in standard deviations
 _CENTRAL_STEP = 0.3  # of central differences, in standard deviations
 _MIN_GAIN = 0.1  # nats, promised or found: with less, central differences look again
+_MIN_GAIN_PER_DIMENSION = 0.05  # nats of a step: with less, second differences are made
 _HIGHER = 0.5  # nats by which second differences may find, or promise, a higher point before the climb goes on
-_GAIN_PER_DIMENSION = 0.05  # nats of a step, found: with less, all second differences are made for the first time
+_TYPICAL = 0.5  # nats per dimension below the top: typical draws of a Gaussian are there
 _KEPT = 0.25  # by which the gain of a step may differ from what second differences promised, if these are right
 _CURVATURES = (0.04, 4.0)  # of a column that is as long as it should be: up to five times too short, or twice too long
 _MIN_CURVATURE = 0.002  # of second differences: a direction becomes up to 22 times as wide
@@ -54,7 +55,7 @@ class Slope:
     is_central: bool
     before: tuple[Array, Array] | None = None  # point and gradient
     num_stretched: int = 0
-    is_last: bool = False  # second differences have kept their promise
+    is_last: bool = False  # second differences have kept their promise, or show no way up
 
     @property
     def is_first(self) -> bool:
@@ -73,6 +74,7 @@ class Line:
     is_central: bool
     promised: float = np.nan  # nats, by second differences
     is_shorter: bool = False
+    is_last: bool = False  # second differences show no way up, or one that is none
 
 
 @serializable("climb-curvature")
@@ -258,7 +260,8 @@ def _decide(climb: Climb, phase: Slope, gradient: Array, curvatures: Array) -> C
     direction = climb.root.T @ gradient
     promised = 0.5 * float(direction @ direction)
     if promised > (0.0 if phase.is_first else _MIN_GAIN):
-        return replace(climb, phase=_line(climb, gradient, is_central=phase.is_central and not phase.is_first))
+        line = _line(climb, gradient, is_central=phase.is_central and not phase.is_first)
+        return replace(climb, phase=replace(line, is_last=phase.is_last))
     if phase.is_last:
         return climb.stop()
     if not phase.is_central:
@@ -288,17 +291,31 @@ def _step(climb: Climb, phase: Line, values: Array) -> Climb:
         point = climb.point + phase.lengths[best] * phase.direction
         before = (climb.point, phase.gradient)
         climb = replace(climb, point=point, value=float(values[best]), num_steps=climb.num_steps + 1)
-        return _decide_after_step(climb, gain, phase.promised, before)
+        return _decide_after_step(climb, gain, phase, before)
     if not phase.is_shorter:
         return replace(climb, phase=replace(phase, lengths=_SHORTER * phase.lengths, is_shorter=True))
+    if phase.is_last:
+        return climb.stop()
+    if climb.value == climb.last_top:
+        return _look_closely(climb)
     return _measure(climb) if phase.is_central else replace(climb, phase=Slope(_CENTRAL_STEP, is_central=True))
 
 
-def _decide_after_step(climb: Climb, gain: float, promised: float, before: tuple[Array, Array]) -> Climb:
+def _look_closely(climb: Climb) -> Climb:
+    """Small differences: on a sharp ridge, those at one standard deviation look like a top."""
+    return replace(climb, phase=Slope(_FORWARD_STEP, is_central=False, is_last=True))
+
+
+def _decide_after_step(climb: Climb, gain: float, line: Line, before: tuple[Array, Array]) -> Climb:
     """On, by forward differences; for the last time if second differences kept a promise; or measure."""
-    if abs(gain - promised) < _KEPT * promised:
+    if abs(gain - line.promised) < _KEPT * line.promised:
         return replace(climb, phase=Slope(_FORWARD_STEP, is_central=False, before=before, is_last=True))
-    if not climb.is_measured and gain < _GAIN_PER_DIMENSION * len(climb.point) and climb.can_measure:
+    if line.is_shorter and gain < _MIN_GAIN_PER_DIMENSION * len(climb.point):  # the root is too long
+        return replace(climb, phase=Slope(_CENTRAL_STEP, is_central=True, before=before))
+    is_at_top = climb.is_measured and climb.value < climb.last_top + _TYPICAL * len(climb.point)
+    if is_at_top and gain < _MIN_GAIN:
+        return climb.stop()
+    if not is_at_top and gain < _MIN_GAIN_PER_DIMENSION * len(climb.point) and climb.can_measure:
         return _measure(climb)
     if gain < _MIN_GAIN:
         return replace(climb, phase=Slope(_CENTRAL_STEP, is_central=True, before=before))
@@ -324,17 +341,27 @@ def _learn_curvature(climb: Climb, values: Array) -> Climb:
     hessian, slope = _second_differences(climb.value, values)
     measured, vectors = np.linalg.eigh(hessian)
     curvatures = np.maximum(np.abs(measured), _MIN_CURVATURE)
-    root = climb.root @ (vectors / np.sqrt(curvatures))
+    old_root, root = climb.root, climb.root @ (vectors / np.sqrt(curvatures))
     promised = 0.5 * float(((vectors.T @ slope) ** 2 / curvatures).sum())
     is_higher = max(promised, float(values.max()) - climb.value) > _HIGHER
     is_wider = measured.min() < _MIN_CURVATURE and np.abs(climb.root).max() < _MAX_STEP
     gradient = np.asarray(np.linalg.solve(climb.root.T, slope))
-    number = 1 if climb.value > climb.last_top + _HIGHER else climb.num_at_top + 1
+    number = 1 if climb.value > climb.last_top + _TYPICAL * len(slope) else climb.num_at_top + 1
     climb = replace(climb, root=root, last_top=climb.value, num_at_top=number)
-    if number >= _MAX_AT_TOP or not (is_higher or is_wider):
+    if number >= _MAX_AT_TOP:
         return climb.stop()
+    if not (is_higher or is_wider):
+        return _look_closely(climb)
+    if values.max() - climb.value > promised:
+        return _go_to(climb, climb.point + _second_difference_steps(old_root)[values.argmax()], values.max())
     line = replace(_line(climb, gradient, is_central=True), promised=np.nan if is_wider else promised)
     return replace(climb, phase=line if is_higher else Curvature())
+
+
+def _go_to(climb: Climb, point: Array, value: float) -> Climb:
+    """To a higher point that second differences came upon."""
+    climb = replace(climb, point=point, value=float(value), num_steps=climb.num_steps + 1)
+    return replace(climb, phase=Slope(_FORWARD_STEP, is_central=False))
 
 
 def _second_differences(value: float, values: Array) -> tuple[Array, Array]:

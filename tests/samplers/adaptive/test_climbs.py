@@ -9,15 +9,9 @@ import pytest
 import steinbox as sb
 from steinbox.numerics.climb import start_climb
 from steinbox.samplers.adaptive import DEFAULT_PROPOSERS, Climbs, Tuning
+from steinbox.samplers.adaptive.ascents import Ascent, ClimbsMemory, settle
 from steinbox.samplers.adaptive.known import Known, Summit
-from steinbox.samplers.adaptive.proposers.climbs import (
-    Ascent,
-    ClimbsMemory,
-    _choose,
-    _choose_maxima,
-    _replace_explained,
-    _settle_one,
-)
+from steinbox.samplers.adaptive.places import _choose, choose_maxima
 from steinbox.samplers.adaptive.weighted_archive import Source, WeightedArchive
 
 MIN_EXCESS = 5.0
@@ -26,7 +20,7 @@ NEAR, FAR = sb.Gaussian([0.0, 0.0], std=1.0), sb.Gaussian([20.0, 0.0], std=1.0)
 
 
 def summit_of(gaussian):
-    return Summit(gaussian.mean, float(gaussian.log_prob(gaussian.mean[None])[0]), gaussian.cov)
+    return Summit(gaussian.mean, float(gaussian.log_prob(gaussian.mean[None])[0]), gaussian.cov, is_mode=True)
 
 
 def archive_of(points, log_prob):
@@ -98,19 +92,19 @@ def scattered_over_three_modes(rng):
 
 def test_climbs_begin_at_maxima_of_the_topograph_one_or_more_for_every_mode(rng):
     modes, archive = scattered_over_three_modes(rng)
-    starts = _choose_maxima(view_of(archive), memory_of(), 12)
+    starts = choose_maxima(view_of(archive), memory_of(), 12)
     assert set(modes.responsibilities(starts).argmax(axis=1)) == {0, 1, 2}
     assert (np.diff(modes.log_prob(starts)) <= 0).all()
 
 
 def test_no_climb_begins_twice_or_beside_another_or_at_what_is_known(rng):
     _, archive = scattered_over_three_modes(rng)
-    starts = _choose_maxima(view_of(archive), memory_of(), 12)
+    starts = choose_maxima(view_of(archive), memory_of(), 12)
     memory = replace(memory_of(), starts=starts[:2])
-    assert not (_choose_maxima(view_of(archive), memory, 12)[:, None] == starts[None, :2]).all(axis=2).any()
+    assert not (choose_maxima(view_of(archive), memory, 12)[:, None] == starts[None, :2]).all(axis=2).any()
     top = archive_of([[0.0, 0.0], [0.1, 0.0], [0.0, 0.1]], NEAR.log_prob(np.array([[0, 0], [0.1, 0], [0, 0.1]])))
-    assert len(_choose_maxima(view_of(top), memory_of(), 3)) == 1
-    assert len(_choose_maxima(view_of(top), memory_of(summit_of(NEAR)), 3)) == 0
+    assert len(choose_maxima(view_of(top), memory_of(), 3)) == 1
+    assert len(choose_maxima(view_of(top), memory_of(summit_of(NEAR)), 3)) == 0
 
 
 def test_other_climbs_begin_at_one_of_the_densest_open_points_and_farther_out(rng):
@@ -132,62 +126,84 @@ def climb_to_the_top(gaussian, start):
     return climb
 
 
-def settle(climb, *summits, num_rounds=1):
-    archive = archive_of([[5.0, 5.0]], [-50.0])
-    ascent = Ascent(climb)
-    memory = memory_of(*summits, ascents=(ascent,), num_rounds=num_rounds)
-    return _settle_one(view_of(archive), memory, ascent)
+def settled(target, climb, *summits, num_rounds=1):
+    """The memory after a look at the climb, and at the way to the nearest mode if it asks for that."""
+    memory = memory_of(*summits, ascents=(Ascent(climb),), num_rounds=num_rounds)
+    view = view_of(archive_of([[5.0, 5.0]], [-50.0]))
+    memory = settle(view, memory)
+    while memory.ascents and memory.ascents[0].crossing is not None:
+        ascent = memory.ascents[0]
+        memory = settle(view, replace(memory, ascents=(ascent.tell(target.log_prob(ascent.ask())),)))
+    return memory
+
+
+BOTH = sb.GaussianMixture([NEAR, FAR])
 
 
 def test_a_climb_to_an_unknown_mode_is_a_find():
-    memory = settle(climb_to_the_top(FAR, [18.0, 3.0]), summit_of(NEAR))
+    memory = settled(BOTH, climb_to_the_top(BOTH, [18.0, 3.0]), summit_of(NEAR))
     assert memory.finds == (True,)
-    assert len(memory.summits) == 2
+    assert [each.is_mode for each in memory.summits] == [True, True]
     np.testing.assert_allclose(memory.summits[1].covariance, UNIT, atol=1e-3)
 
 
-def climb_until(gaussian, start, log_prob):
+def test_a_top_without_a_valley_before_the_nearest_mode_is_no_find():
+    """A climb that came to rest on the slope of a known mode: it is drawn from, and no mode is compared with it."""
+    slope = climb_to_the_top(BOTH, [3.0, 3.0]).stop()
+    slope = replace(slope, point=np.array([3.0, 3.0]), value=float(BOTH.log_prob(np.array([[3.0, 3.0]]))[0]))
+    memory = settled(BOTH, slope, summit_of(NEAR))
+    assert memory.finds == (False,)
+    assert [each.is_mode for each in memory.summits] == [True, False]
+    assert memory.modes == memory.summits[:1]
+
+
+def test_two_climbs_of_a_round_that_end_at_the_same_mode_are_one_find():
+    climb = climb_to_the_top(BOTH, [18.0, 3.0])
+    memory = memory_of(summit_of(NEAR), ascents=(Ascent(climb), Ascent(climb)), num_rounds=1)
+    view = view_of(archive_of([[5.0, 5.0]], [-50.0]))
+    memory = settle(view, memory)
+    while memory.ascents:
+        ascents = tuple(each.tell(BOTH.log_prob(each.ask())) for each in memory.ascents)
+        memory = settle(view, replace(memory, ascents=ascents))
+    assert memory.finds == (True, False)
+
+
+def climb_until(target, start, log_prob):
     climb = start_climb(np.asarray(start, dtype=float))
     while climb.num_steps == 0 or climb.value < log_prob:
-        climb = climb.tell(gaussian.log_prob(climb.ask()))
+        climb = climb.tell(target.log_prob(climb.ask()))
     return climb
 
 
-def test_a_climb_ends_among_the_draws_of_a_known_summit():
-    memory = settle(climb_until(NEAR, [3.0, 3.0], -4.0), summit_of(NEAR))
+def test_a_climb_ends_as_high_as_draws_of_a_known_mode_if_no_valley_is_in_between():
+    climb = climb_until(BOTH, [3.0, 3.0], -5.0)
+    memory = settled(BOTH, climb, summit_of(NEAR))
+    assert not climb.is_done
     assert memory.ascents == ()
     assert memory.finds == (False,)
     assert len(memory.summits) == 1
+
+
+def test_a_climb_goes_on_behind_a_valley():
+    climb = climb_until(BOTH, [19.0, 0.5], -5.0)
+    memory = settled(BOTH, climb, summit_of(NEAR))
+    assert [each.climb for each in memory.ascents] == [climb]
+    assert memory.ascents[0].lowest < -30
 
 
 def test_a_climb_goes_on_far_out_even_if_what_is_known_explains_it():
     """Two modes may be as dense as each other there."""
     climb = climb_until(NEAR, [300.0, 300.0], -np.inf)
     assert climb.value < -10
-    memory = settle(climb, summit_of(NEAR))
+    memory = settled(NEAR, climb, summit_of(NEAR))
     assert [each.climb for each in memory.ascents] == [climb]
+    assert memory.ascents[0].crossing is None
 
 
-def test_a_climb_ends_after_three_steps_that_are_explained():
-    memory, ends = memory_of(summit_of(NEAR), num_rounds=1), []
-    climb = start_climb(np.array([4e3, 3e3]))
-    memory = replace(memory, ascents=(Ascent(climb),))
-    while memory.ascents:
-        ascent = memory.ascents[0]
-        ascent = replace(ascent, climb=ascent.climb.tell(NEAR.log_prob(ascent.climb.ask())))
-        memory = replace(memory, ascents=(ascent,))
-        if ascent.climb.has_moved:
-            memory = _settle_one(view_of(archive_of([[5.0, 5.0]], [-50.0])), memory, ascent)
-        ends.append((ascent.climb.num_steps, ascent.climb.value))
-    assert ends[-1][0] == 3
-    assert ends[-1][1] < -20
-    assert memory.finds == (False,)
-
-
-def test_the_first_climb_goes_to_the_top_and_is_no_find():
-    memory = settle(climb_to_the_top(NEAR, [3.0, 3.0]), num_rounds=0)
+def test_the_first_climb_goes_to_the_top_and_is_a_mode_but_no_find():
+    memory = settled(NEAR, climb_to_the_top(NEAR, [3.0, 3.0]), num_rounds=0)
     assert memory.finds == ()
-    assert len(memory.summits) == 1
+    assert [each.is_mode for each in memory.summits] == [True]
 
 
 def test_a_mode_without_mass_is_no_find():
@@ -195,18 +211,11 @@ def test_a_mode_without_mass_is_no_find():
 
     class Light:
         def log_prob(self, points):
-            return spike.log_prob(points) - 30
+            return np.logaddexp(spike.log_prob(points) - 30, NEAR.log_prob(points))
 
-    memory = settle(climb_to_the_top(Light(), [20.001, 0.0]), summit_of(NEAR))
+    memory = settled(Light(), climb_to_the_top(Light(), [20.001, 0.0]), summit_of(NEAR))
     assert memory.finds == (False,)
-
-
-def test_a_summit_on_the_way_to_another_is_replaced():
-    way = Summit(np.array([2.0, 0.0]), float(NEAR.log_prob(np.array([[2.0, 0.0]]))[0]), 0.01 * UNIT)
-    memory = memory_of(way, summit_of(FAR), num_drawn=1)
-    memory = _replace_explained(memory, summit_of(NEAR), MIN_EXCESS)
-    assert [each.point[0] for each in memory.summits] == [20.0]
-    assert memory.num_drawn == 0
+    assert len(memory.summits) == 2
 
 
 # -- the whole ---------------------------------------------------------------------------------------------------------
@@ -273,9 +282,8 @@ def test_a_narrow_regression_with_unknown_noise_is_arrived_at(rng):
 def test_a_memory_says_what_it_knows_when_saved():
     from steinbox.common.serialization import pack, unpack
 
-    memory = replace(
-        settle(climb_to_the_top(FAR, [18.0, 3.0]), summit_of(NEAR)), ascents=(Ascent(start_climb(ORIGIN)),)
-    )
+    memory = settled(BOTH, climb_to_the_top(BOTH, [18.0, 3.0]), summit_of(NEAR))
+    memory = replace(memory, ascents=(Ascent(start_climb(ORIGIN)),))
     arrays = {}
     again = unpack(pack(memory, arrays), arrays)
     assert again.finds == memory.finds

@@ -568,7 +568,7 @@ def test_a_target_three_thousand_times_narrower_than_the_start_is_found():
 def test_climbs_keep_to_their_share_and_come_to_an_end(rng):
     method = sb.AdaptiveImportanceSampling(stop_early=False)
     memory = tell_all(method, START, MIXTURE, rng, num_particles=50, max_evals=2_000).memories["climbs"]
-    assert 200 < memory.num_evals <= 0.35 * 2_000
+    assert 200 < memory.num_evals <= 0.5 * 2_000
     assert memory.ascents == ()
 
 
@@ -580,8 +580,8 @@ def test_what_climbs_evaluate_has_no_weight_and_is_kept():
 @pytest.mark.parametrize("covariance", [np.zeros((3, 3)), np.diag([1.0, 1e-40, 0.0]), np.ones((3, 3))])
 def test_a_summit_that_is_flat_in_a_direction_can_be_drawn_from(covariance):
     """At a wall BFGS may learn that there is no way to go."""
+    from steinbox.samplers.adaptive.ascents import _make_regular
     from steinbox.samplers.adaptive.known import Summit
-    from steinbox.samplers.adaptive.proposers.climbs import _make_regular
 
     summit = Summit(np.zeros(3), 0.0, _make_regular(covariance))
     assert np.isfinite(summit.log_mass)

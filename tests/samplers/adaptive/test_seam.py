@@ -188,7 +188,7 @@ def test_a_run_without_a_density_to_draw_from_ends_with_what_there_is():
 
 def test_draws_of_the_initial_distribution_with_bounds():
     method = sb.AdaptiveImportanceSampling(proposers=(*DEFAULT_PROPOSERS, InitialAgain()))
-    result = run(method, bounds=[(-20, 20), None], max_evals=1_500)
+    result = run(method, bounds=[(-20, 20), None], max_evals=3_000)
     assert "fitted family, again" in result.trace["proposers"]
     np.testing.assert_allclose(result.mean, MIXTURE.mean, atol=0.3)
 

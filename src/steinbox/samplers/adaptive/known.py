@@ -33,16 +33,26 @@ def is_small(excess: Array, distance: Array, min_excess: float) -> Mask:
 @serializable("adaptive-summit")
 @dataclass(frozen=True, eq=False)
 class Summit:
-    """A mode, in units of the start: where, how high, and a covariance."""
+    """A top, in units of the start: where, how high, a covariance, and whether it is that of a mode.
+
+    Otherwise a valley separates it from no mode, or it has next to no mass: the climb may have come to rest on a slope.
+    """
 
     point: Array
     log_prob: float
     covariance: Array
+    is_mode: bool = False
 
     @property
     def log_mass(self) -> float:
         """Of the Gaussian of this height, in units of the start (Laplace's approximation)."""
         return self.log_prob + 0.5 * float(np.linalg.slogdet(2 * np.pi * self.covariance)[1])
+
+    @property
+    def typical_log_prob(self) -> float:
+        """The log-density that few draws of the Gaussian are below."""
+        half = 0.5 * len(self.point)
+        return self.log_prob - half - _DEVIATIONS * float(np.sqrt(half))
 
     def log_density(self, points: Array) -> Array:
         """Of the Gaussian of this height, at points (n, d)."""
@@ -94,9 +104,7 @@ class Known:
     @cached_property
     def _typical_levels(self) -> Array:
         """For each of them, the log-density that few of its draws are below."""
-        half = 0.5 * len(self.center)
-        depth = half + _DEVIATIONS * np.sqrt(half)
-        levels = [np.inf, *(summit.log_prob - depth for summit in self.summits)]
+        levels = [np.inf, *(summit.typical_log_prob for summit in self.summits)]
         if self.density is not None:
             levels.append(self.archive.lowest_typical_log_prob)
         return np.array(levels)

@@ -78,6 +78,11 @@ class View:
     noise: Noise | None = None
     num_out: int = 0
 
+    @property
+    def draws_per_particle(self) -> float:
+        """The effective sample size of the archive per particle."""
+        return self.archive.effective_sample_size / self.num_particles
+
 
 # -- what it may offer -------------------------------------------------------------------------------------------------
 

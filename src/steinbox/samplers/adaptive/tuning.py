@@ -47,7 +47,9 @@ class Tuning:
 
     # -- stopping early
     draws_per_particle: float = 20.0
-    """Effective sample size per particle from which more points do not change the particles (twice that with noise)."""
+    """Effective sample size per particle from which more points do not change the particles (twice that with noise).
+
+    From half of it on, a search for further modes comes first."""
     max_evidence_change: float = 0.05
     """Nats by which the last third of the points may have changed the log-evidence."""
 
@@ -59,7 +61,7 @@ class Tuning:
     search_fraction: float = 0.2
     """Of the budget: to search for further modes, the way that was used to arrive included."""
     max_climb_fraction: float = 0.5
-    """Of the budget: if there are several modes."""
+    """Of the budget: if there are several modes, or draws enough but too few climbs to say that there are none."""
     min_excess: float = 5.0
     """Nats by which a point is denser than all that is known to begin a climb: a factor of 150."""
     scan_fraction: float = 0.08
