@@ -422,7 +422,7 @@ def killed_and_resumed(script, folder, seconds):
     raise AssertionError("it never came to its end")
 
 
-@pytest.mark.parametrize("num_kills", [2, pytest.param(50, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("num_kills", [1, pytest.param(50, marks=pytest.mark.slow)])
 def test_killed_at_any_moment(num_kills, tmp_path):
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
