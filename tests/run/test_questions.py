@@ -61,7 +61,7 @@ STEIN_AND_MORE = {
 
 @pytest.mark.parametrize("method", STEIN_AND_MORE.values(), ids=STEIN_AND_MORE)
 def test_an_improper_density_is_asked_about_whatever_moves(method):
-    result = run(lambda x: -0.5 * x[0] ** 2, score=lambda x: np.array([-x[0], 0.0]), method=method)
+    result = run(lambda x: -0.5 * x[0] ** 2, score=lambda x: np.array([-x[0], 0.0]), method=method, max_evals=2_000)
     assert "x1" in words(result)
     assert "Is the density proper" in words(result)
 
