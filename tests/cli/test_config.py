@@ -231,10 +231,9 @@ def on_a_terminal(command, environment):
 )
 def test_a_shell_completes_values(words, values):
     number = str(len(words.split()) - 1)
-    environment = os.environ | {"_STEINBOX_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": number}
-    code = "from steinbox.cli import app; app(prog_name='steinbox')"
-    outcome = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
-    assert set(outcome.stdout.split()) == values, outcome.stderr
+    environment = {"_STEINBOX_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": number}
+    outcome = CliRunner().invoke(app, [], env=environment, prog_name="steinbox")
+    assert set(outcome.output.split()) == values
 
 
 def test_completion_can_be_shown_and_installed():

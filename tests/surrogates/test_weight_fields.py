@@ -280,7 +280,7 @@ def test_a_curvature_needs_a_surrogate_beside_the_points(x):
 @pytest.mark.parametrize("weight", [np.diag([2.0, 0.5]), InverseHessian()], ids=["matrix", "hessian"])
 def test_a_run_finds_the_target(method, weight):
     target = sb.Gaussian([1.0, -1.0], std=0.7)
-    method, start = method(weight=weight, num_iterations=100), sb.Gaussian([0, 0], std=1.5)
+    method, start = method(weight=weight, num_iterations=150), sb.Gaussian([0, 0], std=1.5)
     result = sb.sample(target.log_prob, start, method=method, num_particles=60, vectorized=True, seed=0)
     np.testing.assert_allclose(result.particles.mean(axis=0), [1, -1], atol=0.05)
     np.testing.assert_allclose(result.particles.std(axis=0), 0.7, atol=0.07)

@@ -32,7 +32,7 @@ def test_every_public_proposer_has_a_row():
 @pytest.mark.parametrize("name", PROPOSERS)
 def test_its_draws_leave_the_evidence_right(name):
     """A density that is not normalized, or a point that was not drawn from it, would bias this."""
-    result = run(beside_the_family(name), max_evals=4_000)
+    result = run(beside_the_family(name), max_evals=2_000)
     assert abs(result.log_evidence) < 0.1
     assert result.pool_weights.sum() == pytest.approx(1)
 
