@@ -52,8 +52,12 @@ def test_mean_and_variance_are_recovered(sampler, target):
     assert error(sampler, target, seed=100) < TOLERANCES[sampler, target]
 
 
+# that the test of every sampler can fail is seen on one target; on the others in ``make test-all``
+CAUGHT = [pytest.param(*pair, marks=() if pair[1] == "gaussian" else pytest.mark.slow) for pair in PAIRS]
+
+
 @pytest.mark.parametrize("broken", ["zero steps", "flipped sign"])
-@pytest.mark.parametrize(("sampler", "target"), PAIRS)
+@pytest.mark.parametrize(("sampler", "target"), CAUGHT)
 def test_a_sampler_that_does_nothing_or_walks_the_wrong_way_is_caught(sampler, target, broken):
     assert error(sampler, target, 100, BREAK[broken]) > 1.5 * TOLERANCES[sampler, target]
 

@@ -97,7 +97,7 @@ def whole():
 @pytest.fixture(scope="module")
 def eight():
     """Eight short runs."""
-    return [run(max_evals=1_500, seed=seed) for seed in range(8)]
+    return [run(max_evals=1_000, seed=seed) for seed in range(8)]
 
 
 @pytest.fixture(scope="module")
