@@ -189,7 +189,7 @@ def test_a_vectorized_block_that_fails_is_taken_apart(with_failures, log_prob):
     def rows(x):
         return np.array([log_prob(row) for row in x])
 
-    result = run(rows, vectorized=True, executor=2, timeout=0.3 if log_prob is hangs else None)
+    result = run(rows, vectorized=True, executor=1, timeout=0.3 if log_prob is hangs else None)
     assert result.num_failures == with_failures.num_failures
     np.testing.assert_array_equal(result.particles, with_failures.particles)
 

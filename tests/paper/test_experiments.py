@@ -50,7 +50,7 @@ def needs_data(name):
 def test_a_miniature_runs_end_to_end(name, tmp_path):
     needs_data(name)
     experiment = EXPERIMENTS[name]
-    config = experiment.sizes["miniature"]
+    config = configure(experiment, "miniature", 1, None)
     (done,) = reproduce({experiment: config}, tmp_path, command="test")
     assert done.table.tasks == set(experiment.tasks(config))
     assert all(np.isfinite(row.value) and row.version == sb.__version__ for row in done.table)
