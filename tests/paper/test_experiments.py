@@ -43,9 +43,11 @@ def needs_data(name):
         pytest.skip("needs the data")
 
 
-# the command runs the Gaussian's, see below
+SHOWN_ELSEWHERE = ("gaussian", "gp-glass")  # by the command, see below, and by the other data set
+
+
 @pytest.mark.parametrize(
-    "name", [name if name != "gaussian" else pytest.param(name, marks=pytest.mark.slow) for name in EXPERIMENTS]
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in SHOWN_ELSEWHERE else name for name in EXPERIMENTS]
 )
 def test_a_miniature_runs_end_to_end(name, tmp_path):
     needs_data(name)
