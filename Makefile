@@ -9,12 +9,13 @@ BIN = $(VENV)/bin
 demo: $(VENV)/ready-user
 	$(BIN)/steinbox demo --out demo-output
 
-# one thread of linear algebra: matrices are small, and some tests start processes of their own
+# one thread of linear algebra: matrices are small, and some tests start processes of their own; a module's tests stay
+# together where they can, since they share runs
 test: $(VENV)/ready-developer
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --durations 15
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal --durations 15
 
 test-all: $(VENV)/ready-developer
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -m "slow or not slow"
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal -m "slow or not slow"
 
 check: $(VENV)/ready-developer
 	$(BIN)/ruff check .

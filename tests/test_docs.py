@@ -31,6 +31,34 @@ def test_files_and_rooms_that_a_page_names_exist(page):
     assert [name for name in missing if not OF_THE_READER.fullmatch(name)] == []
 
 
+MAP = [line for line in (ROOT / "docs/design.md").read_text().splitlines() if re.match(r"\| [a-z].*`", line)]
+
+
+def files_of(row):
+    """The files of a row of the map, those of rooms included; and what else it names."""
+    named = re.findall(r"`([^`]+)`", row)
+    paths = [folder / name for name in named if "/" in name for folder in WHERE if (folder / name).exists()]
+    files = [each for path in paths for each in ([path] if path.is_file() else path.rglob("*.py"))]
+    return files, [name for name in named if "/" not in name and not name.endswith(".md")]
+
+
+def test_what_a_row_of_the_map_names_is_in_its_files():
+    assert len(MAP) > 25
+    for row in MAP:
+        files, names = files_of(row)
+        text = "\n".join(path.read_text() for path in files)
+        missing = [name for name in names if name.removeprefix("sb.").rstrip("=") not in text]
+        assert missing == [], row
+
+
+def test_every_file_that_gives_advice_is_on_the_map():
+    """Where warnings have their texts."""
+    advice = re.compile(r"Allow more|[Ss]tart (closer|wider)")
+    advising = {path for path in (ROOT / "src").rglob("*.py") if advice.search(path.read_text())}
+    assert len(advising) > 3
+    assert advising <= {path for row in MAP for path in files_of(row)[0]}
+
+
 @every_page
 def test_public_names_that_a_page_uses_exist(page):
     for name in set(re.findall(r"\bsb\.([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)", page.read_text())):

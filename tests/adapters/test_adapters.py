@@ -212,6 +212,7 @@ def test_a_program_that_leaves_a_process_with_its_output(script, tmp_path):
 def test_the_time_limit_of_the_run_also_ends_the_program(script, tmp_path, monkeypatch):
     """The evaluator kills the worker process; the program that ran in it must not stay behind."""
     monkeypatch.setattr("steinbox.evaluation.processes.START_SECONDS", 0.1)
+    monkeypatch.setattr("steinbox.evaluation.evaluator.MAX_INITIAL_FAILURES", 2)
     with pytest.raises(sb.TargetError, match="no answer within timeout=0.5"):
         run(Subprocess([script, "hang", tmp_path / "pid"]), num_particles=2, executor=1, timeout=0.5)
     assert_soon_dead(int((tmp_path / "pid").read_text()))

@@ -52,7 +52,7 @@ def run(tmp_path):
 
 
 def test_workers_that_do_not_wait(run, model, tmp_path):
-    asked = ("sample", f"{model}:log_prob", "--max-evals", 200, "--seed", 3, "--workers", 2)
+    asked = ("sample", f"{model}:log_prob", "--max-evals", 200, "--seed", 3, "--workers", 1)
     for option, is_asynchronous in (("--asynchronous", True), ("--in-batches", False)):
         assert run(*asked, option).exit_code == 0
         assert (sb.Result.load(tmp_path / "run.npz").arrivals is not None) == is_asynchronous
@@ -76,7 +76,7 @@ def test_sample_writes_what_the_library_returns(run, model, tmp_path):
 
 
 def test_processes_checkpoints_and_archives(run, model, tmp_path):
-    settings = ["--max-evals", 200, "--seed", 3, "--checkpoint", tmp_path / "run.ckpt", "--workers", 2, "--timeout", 60]
+    settings = ["--max-evals", 200, "--seed", 3, "--checkpoint", tmp_path / "run.ckpt", "--workers", 1, "--timeout", 60]
     assert run("sample", f"{model}:log_prob", *settings).exit_code == 0
     first = sb.Result.load(tmp_path / "run.npz")
     assert run("sample", f"{model}:log_prob", *settings).exit_code == 0

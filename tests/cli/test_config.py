@@ -117,28 +117,13 @@ def test_a_run_goes_on_with_what_its_checkpoint_holds(folder):
 
 
 def test_a_run_that_was_interrupted_ends_as_if_it_had_not_been(folder):
-    whole = sb.sample(
-        lambda x: -0.5 * (x**2).sum(axis=1),
-        sb.Gaussian([0.0, 0.0], std=2.0),
-        vectorized=True,
-        method=sb.baselines.SMC(),
-        num_particles=20,
-        max_evals=600,
-        record=4,
-        seed=1,
-    )
-    sb.sample(
-        lambda x: -0.5 * (x**2).sum(axis=1),
-        sb.Gaussian([0.0, 0.0], std=2.0),
-        vectorized=True,
-        method=sb.baselines.SMC(),
-        num_particles=20,
-        max_evals=600,
-        record=4,
-        seed=1,
-        checkpoint="smc.ckpt",
-        callback=lambda iteration: iteration.index == 2,
-    )
+    def smc(**settings):
+        settings |= {"num_particles": 20, "max_evals": 600, "record": 4, "seed": 1}
+        start, method = sb.Gaussian([0.0, 0.0], std=2.0), sb.baselines.SMC()
+        return sb.sample(lambda x: -0.5 * (x**2).sum(axis=1), start, method=method, vectorized=True, **settings)
+
+    whole = smc()
+    smc(checkpoint="smc.ckpt", callback=lambda iteration: iteration.index == 2)
     outcome = run("resume", "smc.ckpt", "model.py:log_prob")
     assert outcome.exit_code == 0, outcome.output
     resumed = sb.Result.load("run.npz")
@@ -246,10 +231,9 @@ def on_a_terminal(command, environment):
 )
 def test_a_shell_completes_values(words, values):
     number = str(len(words.split()) - 1)
-    environment = os.environ | {"_STEINBOX_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": number}
-    code = "from steinbox.cli import app; app(prog_name='steinbox')"
-    outcome = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
-    assert set(outcome.stdout.split()) == values, outcome.stderr
+    environment = {"_STEINBOX_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": number}
+    outcome = CliRunner().invoke(app, [], env=environment, prog_name="steinbox")
+    assert set(outcome.output.split()) == values
 
 
 def test_completion_can_be_shown_and_installed():

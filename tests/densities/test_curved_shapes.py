@@ -189,7 +189,11 @@ def test_axes_are_chosen_where_they_predict(rng):
 # -- in the sampler ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("target", "dimension"), [(Mirrored(), 2), (TurnedBananas(), 4)], ids=["mirrored", "turned"])
+@pytest.mark.parametrize(
+    ("target", "dimension"),
+    [pytest.param(Mirrored(), 2, marks=pytest.mark.slow), (TurnedBananas(), 4)],
+    ids=["mirrored", "turned"],
+)
 def test_the_default_follows_them(target, dimension):
     """200 exact draws have an MMD of about .05. Without their shapes the mixture loses 0.2 nats and more."""
     exact = target.sample(4000, np.random.default_rng(1))
@@ -201,6 +205,7 @@ def test_the_default_follows_them(target, dimension):
     assert not result.warnings
 
 
+@pytest.mark.slow
 def test_a_spike_within_a_mode_is_found():
     """Half of the mass within a ball that one draw of 10,000 hits."""
     spike, slab = sb.Gaussian(np.zeros(6), std=0.05), sb.Gaussian(np.zeros(6), std=2.0)

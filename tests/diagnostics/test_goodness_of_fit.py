@@ -71,12 +71,12 @@ def test_size_and_power_at_a_glance():
 
 def test_a_markov_chain_needs_the_markov_bootstrap():
     def chain(rng):
-        return autoregressive(1500, 0.8, rng)
+        return autoregressive(1000, 0.8, rng)
 
     settings = {"surrogate": TARGET}
-    assert rejections(chain, 40, **settings) > 0.5
+    assert rejections(chain, 20, **settings) > 0.5
     assert rejections(chain, 40, autocorrelation_time="auto", **settings) < 0.2
-    shifted = rejections(lambda rng: chain(rng) + 0.8, 20, autocorrelation_time=9.0, **settings)
+    shifted = rejections(lambda rng: chain(rng) + 0.8, 10, autocorrelation_time=9.0, **settings)
     assert shifted > 0.9
 
 

@@ -9,8 +9,14 @@ BANANA = sb.targets.Banana()
 APART = sb.GaussianMixture([sb.Gaussian([-4.0, 0.0], std=1.0), sb.Gaussian([4.0, 0.0], std=1.0)], [0.3, 0.7])
 
 
-@pytest.mark.parametrize("target", [BANANA, APART], ids=["banana", "modes apart"])
-@pytest.mark.parametrize("has_score", [False, True])
+@pytest.mark.parametrize(
+    ("target", "has_score"),
+    [
+        (BANANA, False),
+        (APART, True),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in [(BANANA, True), (APART, False)]),
+    ],
+)
 def test_good_points_stay_good(target, has_score):
     """Fifty of 1,000 exact draws: Stein thinning makes them three times worse than a random subset."""
     rng = np.random.default_rng(7)

@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
@@ -164,6 +164,7 @@ ANYTHING = st.one_of(
 
 
 @pytest.mark.parametrize("vectorized", [False, True])
+@settings(max_examples=50)
 @given(returned=st.lists(ANYTHING, min_size=4, max_size=4))
 def test_whatever_is_returned_is_a_value_or_a_failure(returned, vectorized):
     """Of four calls the first is right, so that the run is not stopped."""

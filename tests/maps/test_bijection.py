@@ -8,9 +8,8 @@ from steinbox.densities.fitting.em import WeightedPoints
 from steinbox.densities.fitting.marginal_map import fit_marginal_map
 from steinbox.densities.fitting.rotated_map import fit_rotated_map
 from steinbox.densities.fitting.triangular_map import fit_triangular_map
-from steinbox.maps.bijection import Identity
+from steinbox.maps.bijection import Composition, Identity
 from steinbox.maps.bounds import as_bounds
-from steinbox.maps.composition import Composition
 from steinbox.maps.coordinates import Plain, Standardized, Whitened
 from steinbox.numerics.independent_components import CONTRASTS
 

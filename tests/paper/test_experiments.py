@@ -30,17 +30,29 @@ def without_seconds(table):
     return [replace(row, seconds=0.0) for row in table]
 
 
+@pytest.fixture(scope="module")
+def gaussian(tmp_path_factory):
+    """The folder and the table of a whole run of the miniature."""
+    folder = tmp_path_factory.mktemp("gaussian")
+    return folder, run(GAUSSIAN, GAUSSIAN.sizes["miniature"], folder)
+
+
 def needs_data(name):
     folder = os.environ.get("STEINBOX_DATA", "")
     if name.startswith("gp") and not (Path(folder) / f"{name[3:]}.csv").exists():
         pytest.skip("needs the data")
 
 
-@pytest.mark.parametrize("name", EXPERIMENTS)
+SHOWN_ELSEWHERE = ("gaussian", "gp-glass")  # by the command, see below, and by the other data set
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in SHOWN_ELSEWHERE else name for name in EXPERIMENTS]
+)
 def test_a_miniature_runs_end_to_end(name, tmp_path):
     needs_data(name)
     experiment = EXPERIMENTS[name]
-    config = experiment.sizes["miniature"]
+    config = configure(experiment, "miniature", 1, None)
     (done,) = reproduce({experiment: config}, tmp_path, command="test")
     assert done.table.tasks == set(experiment.tasks(config))
     assert all(np.isfinite(row.value) and row.version == sb.__version__ for row in done.table)
@@ -53,14 +65,14 @@ def test_a_miniature_runs_end_to_end(name, tmp_path):
     assert page.count("<tr>") == 1 + sum(len(claim.findings) for claim in done.claims) + num_ends
 
 
-def test_the_same_seeds_give_the_same_table(tmp_path):
-    tables = [run(GAUSSIAN, GAUSSIAN.sizes["miniature"], tmp_path / str(k), num_jobs=1 + k) for k in range(2)]
-    assert without_seconds(tables[0]) == without_seconds(tables[1])
+def test_the_same_seeds_give_the_same_table(tmp_path, gaussian):
+    elsewhere = run(GAUSSIAN, GAUSSIAN.sizes["miniature"], tmp_path, num_jobs=2)
+    assert without_seconds(elsewhere) == without_seconds(gaussian[1])
 
 
-def test_what_is_finished_is_not_run_again(tmp_path):
+def test_what_is_finished_is_not_run_again(tmp_path, gaussian):
     """Ctrl-C after ten runs; the next call does the rest, and a third nothing."""
-    config, measured = GAUSSIAN.sizes["miniature"], []
+    config, measured = configure(GAUSSIAN, "miniature", 1, None), []
 
     def measure(config, task, folder):
         if len(measured) == 10:
@@ -79,7 +91,7 @@ def test_what_is_finished_is_not_run_again(tmp_path):
     assert sorted(map(str, measured)) == sorted(map(str, GAUSSIAN.tasks(config)))
     run(replace(GAUSSIAN, measure=all_measured), config, tmp_path)
     assert len(measured) == len(GAUSSIAN.tasks(config))
-    assert without_seconds(table) == without_seconds(run(GAUSSIAN, config, tmp_path / "at once"))
+    assert without_seconds(table) == without_seconds(row for row in gaussian[1] if row.seed == 0)
 
 
 _KILLED = """
@@ -156,11 +168,16 @@ def test_a_run_whose_target_fails_is_not_counted():
         watched(log_prob)
 
 
-def test_the_command_runs_and_tells_the_verdicts(tmp_path, monkeypatch):
+def test_the_command_runs_and_tells_the_verdicts(tmp_path, monkeypatch, gaussian):
+    """All but one run are there already."""
     monkeypatch.setitem(GAUSSIAN.sizes, "quick", GAUSSIAN.sizes["miniature"])
+    rows = [row for row in gaussian[1] if row.seed == 0]
+    Table([row for row in rows if row.method != rows[-1].method]).write(tmp_path / "gaussian.csv")
     result = CliRunner().invoke(app, ["reproduce", "gaussian", "--seeds", "1", "--out", str(tmp_path)])
     assert result.exit_code == 0, result.output
     assert "claim" in result.output
+    assert Table.read(tmp_path / "gaussian.csv").tasks == set(GAUSSIAN.tasks(configure(GAUSSIAN, "miniature", 1, None)))
+    assert (tmp_path / "gaussian.png").stat().st_size > 10_000
     assert "steinbox reproduce gaussian --quick --seeds 1" in (tmp_path / "reproduction.html").read_text()
 
 

@@ -395,7 +395,7 @@ SCRIPT = textwrap.dedent("""
         return np.array([-0.5 * float(row @ row) + 0.01 * each.standard_normal() for row, each in zip(x, rng)])
 
     print("ready", flush=True)
-    result = sb.sample(log_prob, sb.Gaussian(np.zeros(5), std=2.0), num_particles=50, max_evals=3_000, vectorized=True,
+    result = sb.sample(log_prob, sb.Gaussian(np.zeros(5), std=2.0), num_particles=50, max_evals=1_500, vectorized=True,
                        checkpoint=sys.argv[1], seed=0)
     result.save(sys.argv[2])
 """)
@@ -422,7 +422,7 @@ def killed_and_resumed(script, folder, seconds):
     raise AssertionError("it never came to its end")
 
 
-@pytest.mark.parametrize("num_kills", [2, pytest.param(50, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("num_kills", [1, pytest.param(50, marks=pytest.mark.slow)])
 def test_killed_at_any_moment(num_kills, tmp_path):
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)

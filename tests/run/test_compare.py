@@ -14,7 +14,7 @@ TARGET = sb.targets.separated_modes(2)
 
 @pytest.fixture(scope="module")
 def runs():
-    settings = {"vectorized": True, "max_evals": 3_000, "num_particles": 100, "names": ["a", "b"]}
+    settings = {"vectorized": True, "max_evals": 2_000, "num_particles": 100, "names": ["a", "b"]}
     return [sb.sample(TARGET.log_prob, sb.Gaussian([0, 0], std=5), seed=seed, **settings) for seed in range(3)]
 
 

@@ -19,7 +19,7 @@ def density(x):
 
 
 def run(function=normal, **settings):
-    return sb.sample(function, START, **({"num_particles": 50, "max_evals": 2_000, "seed": 0} | settings))
+    return sb.sample(function, START, **({"num_particles": 50, "max_evals": 1_000, "seed": 0} | settings))
 
 
 def words(result):
@@ -61,7 +61,7 @@ STEIN_AND_MORE = {
 
 @pytest.mark.parametrize("method", STEIN_AND_MORE.values(), ids=STEIN_AND_MORE)
 def test_an_improper_density_is_asked_about_whatever_moves(method):
-    result = run(lambda x: -0.5 * x[0] ** 2, score=lambda x: np.array([-x[0], 0.0]), method=method)
+    result = run(lambda x: -0.5 * x[0] ** 2, score=lambda x: np.array([-x[0], 0.0]), method=method, max_evals=2_000)
     assert "x1" in words(result)
     assert "Is the density proper" in words(result)
 
@@ -75,7 +75,7 @@ def test_a_start_that_is_narrower_than_the_density_is_not_asked_about(method):
 
 def test_uneven_weights_are_said():
     result = run(lambda x: -normal(x), method=sb.baselines.ImportanceSampling())
-    assert "The weights of the 2,000 particles are so uneven that they amount to" in words(result)
+    assert "The weights of the 1,000 particles are so uneven that they amount to" in words(result)
     assert "uneven" not in words(run(method=sb.baselines.ImportanceSampling()))
 
 

@@ -55,8 +55,24 @@ def is_still_exact(target, draws):
     return worst_z_score(target, draws) < 4.5 and test.p_value > 0.001
 
 
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("name", CHAINS)
+def but_slow(names, *slow):
+    """These names; some of them only in ``make test-all``, since the others show the same."""
+    return [pytest.param(name, marks=pytest.mark.slow) if name in slow else name for name in names]
+
+
+def is_enough(name, target):
+    """The banana shows what the kernels' proposals do."""
+    return name in ("random walk", "adaptive") or (target == "banana" and name != "khmc finite")
+
+
+@pytest.mark.parametrize(
+    ("name", "target"),
+    [
+        pytest.param(name, target, marks=() if is_enough(name, target) else pytest.mark.slow)
+        for name in CHAINS
+        for target in TARGETS
+    ],
+)
 def test_chains_that_start_exact_stay_exact(name, target):
     method = small(CHAINS[name](num_iterations=40))
     assert is_still_exact(TARGETS[target], run_from_exact_draws(method, TARGETS[target], seed=0))
@@ -99,12 +115,7 @@ def test_chains_that_accept_everything_are_wrong(name, monkeypatch):
     assert not is_still_exact(BANANA, run_from_exact_draws(small(CHAINS[name](num_iterations=40)), BANANA, seed=0))
 
 
-def but_slow(names, *slow):
-    """These names; some of them only in ``make test-all``, since the others show the same."""
-    return [pytest.param(name, marks=pytest.mark.slow) if name in slow else name for name in names]
-
-
-@pytest.mark.parametrize("name", but_slow(CHAINS, "khmc finite"))
+@pytest.mark.parametrize("name", but_slow(CHAINS, "khmc finite", "kamh"))
 def test_chains_find_the_target_and_their_acceptance(name):
     method = small(CHAINS[name](num_iterations=400))
     result = sb.sample(
@@ -134,7 +145,7 @@ def r_hat(history):
         pytest.param("banana", 2000, 1.2, marks=pytest.mark.slow),
     ],
 )
-@pytest.mark.parametrize("name", CHAINS)
+@pytest.mark.parametrize("name", but_slow(CHAINS, "khmc finite"))
 def test_parallel_chains_agree(name, target, num_iterations, limit):
     """From the second half; over six seeds at most 1.03 and, in the banana's arms, 1.19."""
     history = []
@@ -395,7 +406,7 @@ def anneal(method, target, initial, seed, **settings):
     )
 
 
-@pytest.mark.parametrize("name", but_slow(ANNEALED, "kernel curve"))
+@pytest.mark.parametrize("name", but_slow(ANNEALED, "kernel curve", "interpolant"))
 def test_annealed_importance_sampling_finds_the_evidence(name):
     """The estimate of Z itself is unbiased: its mean over 16 seeds is one within three standard errors."""
     start = sb.Gaussian([0.5, 0.0, 0.0], std=2.0)
@@ -473,13 +484,14 @@ def test_a_temperature_step_leaves_the_share_it_should(rng):
     assert weights.sum() ** 2 / (weights**2).sum() == pytest.approx(0.4 * 390, rel=1e-6)
 
 
-@pytest.mark.parametrize("method", [*(make() for make in CHAINS.values()), sb.baselines.SMC()])
-def test_walls_are_no_trouble(method):
+@pytest.mark.parametrize("name", but_slow([*CHAINS, "smc"], "khmc finite"))
+def test_walls_are_no_trouble(name):
     """A half-plane: chains that start outside are brought in, none leaves, and the answer is the half-normal."""
 
     def log_prob(x):
         return np.where(x[:, 0] > 0, -0.5 * (x**2).sum(axis=1), -np.inf)
 
+    method = sb.baselines.SMC() if name == "smc" else CHAINS[name]()
     settings = {"num_particles": 400, "max_evals": 400 * 75, "vectorized": True, "seed": 0}
     result = sb.sample(log_prob, sb.Gaussian([0.5, 0.0], std=1.5), method=small(method), **settings)
     assert (result.particles[:, 0] > 0).all()

@@ -41,7 +41,7 @@ def run(noise, seed=0, target=TARGET, **settings):
     return sb.sample(log_prob, start, seed=seed, noise=noise, **{"method": sb.AnnealedGFSVGD()} | settings)
 
 
-@pytest.mark.parametrize("noise", [True, 1.0])
+@pytest.mark.parametrize("noise", [pytest.param(True, marks=pytest.mark.slow), 1.0])
 def test_noise_that_is_declared_does_less_harm(noise):
     """The error of the covariance in eight dimensions; over five seeds 0.64 to 1.08 told, 0.89 to 1.19 not told."""
     target = sb.Gaussian(np.ones(8), std=1.0)

@@ -62,9 +62,11 @@ def test_a_good_run_is_silent():
     assert run(sb.Gaussian(np.zeros(5), std=1.0), sb.AnnealedGFSVGD(num_iterations=60)).warnings == ()
 
 
-@pytest.mark.parametrize("method", [sb.SVGD, sb.GFSVGD, sb.AnnealedGFSVGD])
+@pytest.mark.parametrize("method", [sb.SVGD, pytest.param(sb.GFSVGD, marks=pytest.mark.slow), sb.AnnealedGFSVGD])
 @pytest.mark.parametrize(
-    "target", [sb.targets.separated_modes(2, distance=3.0), sb.targets.StudentT()], ids=["modes", "t"]
+    "target",
+    [sb.targets.separated_modes(2, distance=3.0), pytest.param(sb.targets.StudentT(), marks=pytest.mark.slow)],
+    ids=["modes", "t"],
 )
 def test_runs_that_beat_independent_draws_are_silent(method, target, rng):
     result = run(target, method(num_iterations=150), num_particles=60)

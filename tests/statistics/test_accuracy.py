@@ -32,7 +32,7 @@ def test_the_default_reaches_its_figure_over_five_seeds(problem):
     assert log10_mmd_squared(problem, sb.AnnealedGFSVGD(), num_seeds=5) <= PROBLEMS[problem][-1]
 
 
-@pytest.mark.parametrize(("problem", "limit"), [("gauss2", -2.7), ("gmm25", -1.9)])
+@pytest.mark.parametrize(("problem", "limit"), [("gauss2", -2.7), pytest.param("gmm25", -1.9, marks=pytest.mark.slow)])
 def test_one_seed_with_a_quarter_of_the_budget_and_not_with_zero_steps(problem, limit):
     """Over eight seeds: −3.7 to −3.0 and −2.3 to −2.1 with a quarter of the budget, −1.0 to −0.8 without steps."""
     method = sb.AnnealedGFSVGD()

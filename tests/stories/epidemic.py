@@ -40,7 +40,7 @@ if __name__ == "__main__":
         MODEL,
         fixed={"num_pupils": 763},
         num_particles=100,
-        max_evals=3_000,
+        max_evals=1_500,
         executor=int(sys.argv[1]),
         checkpoint="epidemic.ckpt",
         seed=0,

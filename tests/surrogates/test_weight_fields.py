@@ -276,8 +276,18 @@ def test_a_curvature_needs_a_surrogate_beside_the_points(x):
         sb.gf_ksd(x, [log_target(row) for row in x], weight=InverseHessian())
 
 
-@pytest.mark.parametrize("method", [sb.GFSVGD, sb.AnnealedGFSVGD])
-@pytest.mark.parametrize("weight", [np.diag([2.0, 0.5]), InverseHessian()], ids=["matrix", "hessian"])
+MATRIX = np.diag([2.0, 0.5])
+
+
+@pytest.mark.parametrize(
+    ("method", "weight"),
+    [
+        (sb.GFSVGD, InverseHessian()),
+        (sb.AnnealedGFSVGD, MATRIX),
+        pytest.param(sb.GFSVGD, MATRIX, marks=pytest.mark.slow),
+        pytest.param(sb.AnnealedGFSVGD, InverseHessian(), marks=pytest.mark.slow),
+    ],
+)
 def test_a_run_finds_the_target(method, weight):
     target = sb.Gaussian([1.0, -1.0], std=0.7)
     method, start = method(weight=weight, num_iterations=150), sb.Gaussian([0, 0], std=1.5)

@@ -39,7 +39,7 @@ def coverage(result: Result, *, ax: Axes | None = None) -> Axes:
     --------
     >>> import steinbox as sb
     >>> target = sb.targets.separated_modes(2)
-    >>> result = sb.sample(target.log_prob, sb.Gaussian([0, 0], std=5), vectorized=True, max_evals=5_000, seed=0)
+    >>> result = sb.sample(target.log_prob, sb.Gaussian([0, 0], std=5), vectorized=True, max_evals=2_000, seed=0)
     >>> axes = sb.plotting.coverage(result)
     >>> bool(axes.lines[-1].get_xdata()[0] == result.coverage.unseen)
     True

@@ -232,7 +232,7 @@ def shares_of(result, modes):
     return modes.responsibilities(result.pool).T @ result.pool_weights
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_modes_of_which_draws_of_the_start_show_the_slopes_are_found(seed):
     """Four modes in eight dimensions; without climbs two or three of them are missing with these seeds."""
     modes = four_modes(8)

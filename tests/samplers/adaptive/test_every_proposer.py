@@ -32,7 +32,7 @@ def test_every_public_proposer_has_a_row():
 @pytest.mark.parametrize("name", PROPOSERS)
 def test_its_draws_leave_the_evidence_right(name):
     """A density that is not normalized, or a point that was not drawn from it, would bias this."""
-    result = run(beside_the_family(name), max_evals=4_000)
+    result = run(beside_the_family(name), max_evals=2_000)
     assert abs(result.log_evidence) < 0.1
     assert result.pool_weights.sum() == pytest.approx(1)
 
@@ -43,8 +43,8 @@ def test_a_run_with_it_resumes_bit_for_bit(name, tmp_path):
         if iteration.index == 4:
             raise KeyboardInterrupt
 
-    settings = {"max_evals": 800, "checkpoint": tmp_path / "run.ckpt"}
-    whole = run(beside_the_family(name), max_evals=800)
+    settings = {"num_particles": 20, "max_evals": 400, "checkpoint": tmp_path / "run.ckpt"}
+    whole = run(beside_the_family(name), num_particles=20, max_evals=400)
     run(beside_the_family(name), **settings, callback=interrupt)
     resumed = run(beside_the_family(name), **settings)
     np.testing.assert_array_equal(resumed.particles, whole.particles)
@@ -58,6 +58,6 @@ OF_DEFAULT = [name for name, each in PROPOSERS.items() if each in DEFAULT_PROPOS
 def test_the_default_does_without_it(name):
     rest = tuple(each for each in DEFAULT_PROPOSERS if type(each) is not type(PROPOSERS[name]))
     assert len(rest) == len(DEFAULT_PROPOSERS) - 1
-    result = run(rest)
+    result = run(rest, max_evals=800)
     assert result.particles.shape == (50, 2)
     assert not any(PROPOSERS[name].name in each for each in result.trace["proposers"])

@@ -69,7 +69,7 @@ class InitialAgain(sb.Proposer):
 
 
 def test_a_proposer_of_one_s_own_has_its_share_and_its_name_in_the_trace():
-    result = run(sb.AdaptiveImportanceSampling(proposers=(*DEFAULT_PROPOSERS, Exact())))
+    result = run(sb.AdaptiveImportanceSampling(proposers=(*DEFAULT_PROPOSERS, Exact())), max_evals=2_000)
     assert "fitted family, exact" in result.trace["proposers"]
     assert abs(result.log_evidence) < 0.05
     np.testing.assert_allclose(result.mean, MIXTURE.mean, atol=0.1)
@@ -89,7 +89,7 @@ def test_a_bad_proposer_costs_its_floor_and_nothing_else():
 
 
 def test_the_fitted_family_alone_is_a_sampler():
-    result = run(sb.AdaptiveImportanceSampling(proposers=[FittedFamily()]))
+    result = run(sb.AdaptiveImportanceSampling(proposers=[FittedFamily()]), max_evals=2_000)
     assert set(result.trace["proposers"]) == {"initial", "fitted family"}
     np.testing.assert_allclose(result.mean, MIXTURE.mean, atol=0.1)
 
@@ -114,7 +114,8 @@ class Visitor(sb.Proposer):
 
 def test_a_block_is_a_batch_of_its_own_and_memory_survives_a_checkpoint(tmp_path):
     method = sb.AdaptiveImportanceSampling(proposers=(Visitor(), *DEFAULT_PROPOSERS), stop_early=False)
-    whole = run(method)
+    settings = {"max_evals": 1_500}
+    whole = run(method, **settings)
     own = np.flatnonzero(whole.trace["proposers"] == "visitor")
     assert len(own) > 2
     assert (np.diff(own) == 4).all()
@@ -123,8 +124,9 @@ def test_a_block_is_a_batch_of_its_own_and_memory_survives_a_checkpoint(tmp_path
         if iteration.index == own[0] + 1:
             raise KeyboardInterrupt
 
-    assert run(method, checkpoint=tmp_path / "run.ckpt", callback=interrupt).status is sb.Status.INTERRUPTED
-    again = run(method, checkpoint=tmp_path / "run.ckpt")
+    settings |= {"checkpoint": tmp_path / "run.ckpt"}
+    assert run(method, **settings, callback=interrupt).status is sb.Status.INTERRUPTED
+    again = run(method, **settings)
     np.testing.assert_array_equal(again.particles, whole.particles)
     np.testing.assert_array_equal(again.trace["proposers"], whole.trace["proposers"])
 
@@ -169,7 +171,7 @@ def test_an_offer_of_the_wrong_kind_is_refused(offer):
 
 @pytest.mark.parametrize("number", [300, 10**6])
 def test_what_is_reserved_and_not_used_is_used_by_the_others(number):
-    assert run(offering(lambda view: Reserve(number))).num_evals == 3_000
+    assert run(offering(lambda view: Reserve(number)), max_evals=1_000).num_evals == 1_000
 
 
 def test_too_large_a_block_ends_the_run_with_what_there_is():
@@ -281,10 +283,10 @@ def test_a_probe_teaches_its_proposer_and_has_no_weight(rng):
 
 
 def test_a_probe_counts_as_evaluations_and_is_in_the_archive_of_the_result():
-    result = run(sb.AdaptiveImportanceSampling(proposers=(Prober(), FittedFamily()), stop_early=False))
-    assert result.num_evals == 3_000 == len(result.archive.points)
+    result = run(sb.AdaptiveImportanceSampling(proposers=(Prober(), FittedFamily()), stop_early=False), max_evals=1_000)
+    assert result.num_evals == 1_000 == len(result.archive.points)
     assert "prober" in result.trace["proposers"]
-    assert len(result.pool) == 3_000 - 30
+    assert len(result.pool) == 1_000 - 30
 
 
 def test_a_probe_without_points_is_refused():

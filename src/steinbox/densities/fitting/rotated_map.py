@@ -21,7 +21,7 @@ import numpy as np
 from steinbox.common.arrays import Array
 from steinbox.densities.fitting.em import WeightedPoints
 from steinbox.densities.fitting.triangular_map import fit_triangular_map
-from steinbox.maps.rotated import RotatedMap
+from steinbox.maps.triangular import RotatedMap
 
 _NUM_CORRECTIONS = 2  # Gauss-Newton steps
 _MIN_POINTS_PER_PRODUCT = 2.0  # of two coordinates

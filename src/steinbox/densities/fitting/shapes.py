@@ -18,10 +18,8 @@ from steinbox.densities.fitting.sparse_map import fit_sparse_map
 from steinbox.densities.fitting.triangular_map import fit_triangular_map
 from steinbox.densities.gaussian_mixture import GaussianMixture
 from steinbox.densities.pullback import Pullback
-from steinbox.maps.bijection import Bijection
-from steinbox.maps.composition import Composition
-from steinbox.maps.rotated import RotatedMap
-from steinbox.maps.triangular import TriangularMap
+from steinbox.maps.bijection import Bijection, Composition
+from steinbox.maps.triangular import RotatedMap, TriangularMap
 from steinbox.numerics.independent_components import CONTRASTS
 
 ClustersDensity: TypeAlias = Pullback[GaussianMixture]
@@ -29,9 +27,7 @@ CurvedDensity: TypeAlias = ClustersDensity | CurvesDensity
 
 # In nats per point: a shape must predict held-out points better by so much than the simplest one.
 _PENALTY_PER_LOG_COMPONENTS = 0.01
-_SHELLS_PENALTY = 0.03
-_PENALTY_PER_CURVE = 0.03
-_GAUSSIANIZED_PENALTY = 0.03
+_PENALTY = 0.03  # of shells, of each curve, and of Gaussianized coordinates
 
 
 # -- maps: their slopes are shrunk to zero by so many pseudo-points ----------------------------------------------------
@@ -140,7 +136,7 @@ class Shells:
     @property
     def penalty(self) -> float:
         """In nats per point."""
-        return _SHELLS_PENALTY
+        return _PENALTY
 
     def fit(self, sample: WeightedPoints, rng: np.random.Generator, start: Array | None) -> GaussianMixture:
         """To points in white coordinates; there is nothing to start from."""
@@ -157,7 +153,7 @@ class Curves:
     @property
     def penalty(self) -> float:
         """In nats per point."""
-        return _PENALTY_PER_CURVE * self.num_components
+        return _PENALTY * self.num_components
 
 
 # -- both --------------------------------------------------------------------------------------------------------------
@@ -180,7 +176,7 @@ class Shape:
     @property
     def penalty(self) -> float:
         """In nats per point."""
-        return self.kind.penalty + (_GAUSSIANIZED_PENALTY if isinstance(self.map, Gaussianized) else 0.0)
+        return self.kind.penalty + (_PENALTY if isinstance(self.map, Gaussianized) else 0.0)
 
 
 def fit_pullback(
