@@ -116,8 +116,6 @@ def test_sums_have_the_same_digits_with_any_number_of_threads(kernel, oracle, nu
         results.append(
             [
                 pairwise.stein_sums(x, score, weights, kernel, 48.0, 0.7),
-                pairwise.stein_sums_at(x[:600:2] + 0.1, x, score, weights, kernel, 48.0, 0.7),
-                pairwise.kernel_products(x, x[::3], score[::3], kernel, 48.0),
                 pairwise.weighted_kernel_square(x, weights, kernel, 48.0),
                 pairwise.median_squared_distance(x),
             ]
@@ -142,25 +140,8 @@ def test_sums_over_several_panels_equal_those_over_all_pairs_at_once(kernel, ora
     np.testing.assert_allclose(
         pairwise.stein_sums(x, score, weights, kernel, 48.0, 0.7), expected, rtol=0, atol=1e-12 * size
     )
-    np.testing.assert_allclose(
-        pairwise.stein_sums_at(x, x, score, weights, kernel, 48.0, 0.7), expected, rtol=0, atol=1e-12 * size
-    )
-    products = pairwise.kernel_products(x, x, score, kernel, 48.0)
-    np.testing.assert_allclose(products, value @ score, rtol=0, atol=1e-12 * np.abs(value @ score).max())
     square = pairwise.weighted_kernel_square(x, weights, kernel, 48.0)
     assert square == pytest.approx(weights @ value @ weights, rel=1e-12)
-
-
-@pytest.mark.parametrize("origin", [0.0, 1e6])
-def test_sums_at_other_points_equal_a_double_loop_far_from_the_origin(origin, tile, rng):
-    x, score = rng.standard_normal((2, 10, 3))
-    points, weights = rng.standard_normal((7, 3)), rng.random(10)
-    everywhere = np.concatenate([points, x])
-    alone = np.concatenate([np.zeros(7), weights])  # the points themselves push nobody
-    scores = np.concatenate([np.zeros((7, 3)), score])
-    expected = oracles.stein_direction(everywhere, scores, alone, oracles.rbf, 1.7, repulsion=0.6)[:7]
-    sums = pairwise.stein_sums_at(points + origin, x + origin, score, weights, RBF(), 1.7, 0.6)
-    np.testing.assert_allclose(sums, expected, atol=1e-12 if origin == 0 else 1e-8)
 
 
 def test_single_precision_particles_are_summed_in_double(rng):

@@ -7,12 +7,11 @@ as many threads as BLAS would start (:mod:`steinbox.numerics.pairwise.threads`),
 
 from steinbox.numerics.pairwise.distances import median_squared_distance, squared_distances
 from steinbox.numerics.pairwise.matrix_stein import MatrixSteinKernel, matrix_stein_sums
-from steinbox.numerics.pairwise.stein import SteinKernel, stein_sums, stein_sums_at
+from steinbox.numerics.pairwise.stein import SteinKernel, stein_sums
 from steinbox.numerics.pairwise.sums import (
     kernel_expansion,
     kernel_expansion_slopes,
     kernel_gradient_scatter,
-    kernel_products,
     kernel_sums,
     log_kernel_expansion,
     weighted_kernel_mean,
@@ -25,14 +24,12 @@ __all__ = [
     "kernel_expansion",
     "kernel_expansion_slopes",
     "kernel_gradient_scatter",
-    "kernel_products",
     "kernel_sums",
     "log_kernel_expansion",
     "matrix_stein_sums",
     "median_squared_distance",
     "squared_distances",
     "stein_sums",
-    "stein_sums_at",
     "weighted_kernel_mean",
     "weighted_kernel_square",
 ]

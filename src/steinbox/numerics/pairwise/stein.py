@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from steinbox.common.arrays import Array
 from steinbox.numerics.kernels import Kernel
-from steinbox.numerics.pairwise.tiles import Panel, distance_factors, map_rows, map_triangle, row_tiles
+from steinbox.numerics.pairwise.tiles import Panel, distance_factors, map_triangle, row_tiles
 
 
 def stein_sums(
@@ -52,25 +52,7 @@ def stein_sums(
         sums[rows] += to_rows
         if rows != columns:
             sums[columns] += to_columns
-    return _combine(x, sums)
-
-
-def stein_sums_at(
-    points: Array, x: Array, score: Array, weights: Array, kernel: Kernel, bandwidth: float, repulsion: float = 1.0
-) -> Array:
-    """The sums over all particles as :func:`stein_sums` has them, at other points than these."""
-    center = x.mean(axis=0)
-    points, x = points - center, x - center
-    factors = _factors(x, score, weights, kernel, 2 * repulsion / bandwidth)
-
-    def forces(panel: Panel) -> Array:
-        sums = np.zeros((len(panel.left), factors[0].shape[1]))
-        for rows, columns, u, _ in panel:
-            for matrix, factor in zip(_matrices(kernel, u), factors, strict=True):
-                sums[rows] += matrix @ factor[columns]
-        return sums
-
-    return _combine(points, np.concatenate(list(map_rows(forces, points, x, 1 / bandwidth))))
+    return np.asarray(sums[:, :-1] - x * sums[:, -1:])
 
 
 def _matrices(kernel: Kernel, u: Array) -> list[Array]:
@@ -90,11 +72,6 @@ def _factors(x: Array, score: Array, weights: Array, kernel: Kernel, repulsion: 
     of_slope *= ratio
     of_slope += of_value
     return [of_slope]
-
-
-def _combine(points: Array, sums: Array) -> Array:
-    """The sums with their last column times the points."""
-    return np.asarray(sums[:, :-1] - points * sums[:, -1:])
 
 
 class SteinKernel:

@@ -7,7 +7,7 @@ import numpy as np
 from steinbox.common.arrays import Array
 from steinbox.numerics.kernels import Kernel
 from steinbox.numerics.pairwise.distances import centered_squared_distances
-from steinbox.numerics.pairwise.tiles import Panel, distance_factors, map_rows, map_triangle, row_tiles
+from steinbox.numerics.pairwise.tiles import Panel, distance_factors, map_triangle, row_tiles
 
 _MAX_TILE_PAIRS = 200_000  # entries of a tile whose width is the number of centers
 _SCATTER_ROWS = 16  # points whose gradients are held together
@@ -46,19 +46,6 @@ def kernel_sums(x: Array, centers: Array, coefficients: Array, kernel: Kernel, b
         u = left[rows] @ right.T
         values[rows] = kernel.value(np.maximum(u, 0, out=u)) @ single
     return values
-
-
-def kernel_products(x: Array, centers: Array, coefficients: Array, kernel: Kernel, bandwidth: float) -> Array:
-    r"""The sums :math:`\sum_j C_{jl}\, k(x_i, y_j)` of several functions, one for each column of the coefficients."""
-    origin = centers.mean(axis=0)
-
-    def values(panel: Panel) -> Array:
-        sums = np.zeros((len(panel.left), coefficients.shape[1]))
-        for rows, columns, u, _ in panel:
-            sums[rows] += kernel.value(u) @ coefficients[columns]
-        return sums
-
-    return np.concatenate(list(map_rows(values, x - origin, centers - origin, 1 / bandwidth)))
 
 
 def kernel_expansion_slopes(x: Array, coefficients: Array, kernel: Kernel, bandwidth: float) -> Array:

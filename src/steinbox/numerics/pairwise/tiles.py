@@ -1,4 +1,4 @@
-"""Pairs of points in square tiles that fit into the cache, and these in panels for the threads."""
+"""All pairs of points, each looked at once: square tiles that fit into the cache, in panels for the threads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Outcome = TypeVar("Outcome")
 MAX_TILE_ROWS = 256  # half a megabyte, so that a tile and its exponential stay in the cache
 _MAX_TILE_PRODUCTS = 500_000  # multiplications in a square tile: from 2^19 OpenBLAS starts threads, which cost more
 _MIN_TILE_SIDE = 32
-_MAX_PANEL_TILES = 8  # along each side
+_MIN_PANEL_TILES, _MAX_PANEL_TILES = 2, 8  # along each side; between these, eight panels along a side of the matrix
 
 
 def row_tiles(num_rows: int, height: int | None = None) -> Iterator[slice]:
@@ -36,14 +36,18 @@ def distance_factors(centered: Array, factor: float) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """A part of the matrix c ‖x_i − y_j‖²; of one on the diagonal, where y is x, what lies on it and above."""
+    """A square part of the matrix c ‖x_i − x_j‖²; of one on the diagonal, what lies on it and above."""
 
     rows: slice
     columns: slice
     left: Array
     right: Array
     side: int
-    is_diagonal: bool = False
+
+    @property
+    def is_diagonal(self) -> bool:
+        """Whether rows and columns are the same points."""
+        return self.rows == self.columns
 
     def __iter__(self) -> Iterator[tuple[slice, slice, Array, bool]]:
         """Rows and columns *within the panel*, the tile, and whether it is one of the diagonal, which are whole.
@@ -90,29 +94,12 @@ def map_triangle(task: Callable[[Panel], Outcome], centered: Array, factor: floa
      [4. 1. 0.]]
     """
     left, right = distance_factors(centered, factor)
-    side, height = _sides(left)
-    parts = list(row_tiles(len(left), max(height, 2 * side)))
+    side = min(MAX_TILE_ROWS, max(_MIN_TILE_SIDE, int(np.sqrt(_MAX_TILE_PRODUCTS / left.shape[1]))))
+    num_tiles = int(np.clip(len(left) // (8 * side), _MIN_PANEL_TILES, _MAX_PANEL_TILES))
+    parts = list(row_tiles(len(left), side * num_tiles))
     panels = [
-        Panel(rows, columns, left[rows], right[columns], side, is_diagonal=rows == columns)
+        Panel(rows, columns, left[rows], right[columns], side)
         for number, rows in enumerate(parts)
         for columns in parts[number:]
     ]
     return map_in_threads(task, panels)
-
-
-def map_rows(
-    task: Callable[[Panel], Outcome], centered: Array, others: Array, factor: float = 1.0
-) -> Iterator[Outcome]:
-    """The outcomes for panels of some rows each, with all the others as columns; see :func:`map_triangle`."""
-    left, right = distance_factors(centered, factor)[0], distance_factors(others, 1.0)[1]
-    side, height = _sides(left)
-    columns = slice(0, len(right))
-    return map_in_threads(
-        task, [Panel(rows, columns, left[rows], right, side) for rows in row_tiles(len(left), height)]
-    )
-
-
-def _sides(left: Array) -> tuple[int, int]:
-    """The side of a tile, and the height of a panel: an eighth of all rows, between one tile and eight."""
-    side = min(MAX_TILE_ROWS, max(_MIN_TILE_SIDE, int(np.sqrt(_MAX_TILE_PRODUCTS / left.shape[1]))))
-    return side, side * int(np.clip(len(left) // (8 * side), 1, _MAX_PANEL_TILES))
