@@ -207,8 +207,8 @@ def main() -> None:
 
     command = " ".join(["python benchmarks/stein_approximations.py", *sys.argv[1:]])
     say(
-        f"`{command}`, {date.today()}; Python {platform.python_version()}, NumPy {np.__version__}, one thread, load at the"
-        f" start {os.getloadavg()[0]:.1f}.",
+        f"`{command}`, {date.today()}; Python {platform.python_version()}, NumPy {np.__version__}, one thread, load at"
+        f" the start {os.getloadavg()[0]:.1f}.",
         "",
         f"Error of the direction with {NUM_FEATURES} features, landmarks or particles, relative to its size; in"
         " brackets, relative to its sampling noise.",
