@@ -43,6 +43,8 @@ newcomer: dist
 
 bench: .venv-bench/ready
 	.venv-bench/bin/python benchmarks/svgd_step.py
+	.venv-bench/bin/python benchmarks/big_populations.py
+	.venv-bench/bin/python benchmarks/stein_approximations.py
 	.venv-bench/bin/python benchmarks/agf_accuracy.py
 
 # the suites of four papers: below an hour on two cores; rows that are there already are not run again

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from steinbox.samplers import adaptive
     from steinbox.samplers.adaptive import AdaptiveImportanceSampling, Proposer
     from steinbox.samplers.annealing import Schedule
-    from steinbox.samplers.stein import GFSVGD, SVGD, AnnealedGFSVGD, AnnealedSVGD
+    from steinbox.samplers.stein import GFSVGD, SVGD, AnnealedGFSVGD, AnnealedSVGD, RandomFeatures
     from steinbox.surrogates import weight_fields
 
 __version__ = "0.1.0"
@@ -60,6 +60,7 @@ __all__ = [
     "Periodic",
     "Problem",
     "Proposer",
+    "RandomFeatures",
     "Result",
     "Sample",
     "Sampler",
@@ -104,7 +105,7 @@ _MODULES = {  # what a result and a model do not need is imported when it is fir
     "steinbox.samplers": ("adaptive",),
     "steinbox.samplers.adaptive": ("AdaptiveImportanceSampling", "Proposer"),
     "steinbox.samplers.annealing": ("Schedule",),
-    "steinbox.samplers.stein": ("GFSVGD", "SVGD", "AnnealedGFSVGD", "AnnealedSVGD"),
+    "steinbox.samplers.stein": ("GFSVGD", "SVGD", "AnnealedGFSVGD", "AnnealedSVGD", "RandomFeatures"),
     "steinbox.surrogates": ("weight_fields",),
 }
 _IMPORTED_WHEN_USED = {name: module for module, names in _MODULES.items() for name in names}

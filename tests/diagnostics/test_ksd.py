@@ -40,7 +40,7 @@ def x(rng):
 
 @pytest.mark.parametrize(("kernel", "oracle"), KERNELS)
 def test_the_stein_kernel_is_that_of_the_definition(kernel, oracle, x, rng, monkeypatch):
-    monkeypatch.setattr("steinbox.numerics.pairwise.distances.MAX_TILE_ROWS", 4)
+    monkeypatch.setattr("steinbox.numerics.pairwise.tiles.MAX_TILE_ROWS", 4)
     weights, vectors = rng.random(11), rng.standard_normal((11, 3))
     expected = dense(log_target, oracle, x, weights)
     stein = SteinKernel(x, TARGET.score(x), weights, kernel, 1.7)

@@ -1,5 +1,6 @@
 """The O(n²) sums against double loops, over tile borders, far from the origin."""
 
+import threading
 import tracemalloc
 
 import numpy as np
@@ -9,14 +10,14 @@ from scipy.spatial.distance import cdist, pdist
 
 from steinbox.numerics import pairwise
 from steinbox.numerics.kernels import IMQ, RBF
-from steinbox.numerics.pairwise import distances
+from steinbox.numerics.pairwise import distances, threads, tiles
 
 KERNELS = [(RBF(), oracles.rbf), (IMQ(), oracles.imq)]
 
 
 @pytest.fixture(params=[3, 256], ids=["small tiles", "one tile"])
 def tile(request, monkeypatch):
-    monkeypatch.setattr(distances, "MAX_TILE_ROWS", request.param)
+    monkeypatch.setattr(tiles, "MAX_TILE_ROWS", request.param)
 
 
 def test_squared_distances_stay_exact_far_from_the_origin(rng):
@@ -97,3 +98,125 @@ def test_memory_grows_with_the_tile_not_with_the_square(rng):
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 6000**2 * 8 / 10  # a tenth of one n × n array
+
+
+@pytest.fixture
+def use_threads(monkeypatch):
+    return lambda number: monkeypatch.setattr(threads, "count_threads", lambda: number)
+
+
+@pytest.mark.parametrize(("kernel", "oracle"), KERNELS)
+@pytest.mark.parametrize("num_points", [271, 272, 273, 700])
+def test_sums_have_the_same_digits_with_any_number_of_threads(kernel, oracle, num_points, use_threads, rng):
+    x, score = rng.standard_normal((2, num_points, 25))
+    weights = rng.random(num_points)
+    results = []
+    for number in (1, 2, 5):
+        use_threads(number)
+        results.append(
+            [
+                pairwise.stein_sums(x, score, weights, kernel, 48.0, 0.7),
+                pairwise.weighted_kernel_square(x, weights, kernel, 48.0),
+                pairwise.median_squared_distance(x),
+            ]
+        )
+    for others in results[1:]:
+        for first, other in zip(results[0], others, strict=True):
+            np.testing.assert_array_equal(first, other)
+
+
+@pytest.mark.parametrize(("kernel", "oracle"), KERNELS)
+@pytest.mark.parametrize("num_points", [1, 135, 136, 137, 272, 273, 699])
+def test_sums_over_several_panels_equal_those_over_all_pairs_at_once(kernel, oracle, num_points, use_threads, rng):
+    use_threads(2)
+    x, score = rng.standard_normal((2, num_points, 25))
+    weights = rng.random(num_points) * (rng.random(num_points) < 0.8)
+    offsets = x[:, None] - x
+    u = (offsets**2).sum(axis=2) / 48.0
+    value = kernel.value(u)
+    repulsion = -(2 / 48.0) * 0.7 * np.einsum("ij,j,ijd->id", value * kernel.slope_ratio(u), weights, offsets)
+    expected = value @ (weights[:, None] * score) + repulsion
+    size = np.abs(expected).max()
+    np.testing.assert_allclose(
+        pairwise.stein_sums(x, score, weights, kernel, 48.0, 0.7), expected, rtol=0, atol=1e-12 * size
+    )
+    square = pairwise.weighted_kernel_square(x, weights, kernel, 48.0)
+    assert square == pytest.approx(weights @ value @ weights, rel=1e-12)
+
+
+def test_single_precision_particles_are_summed_in_double(rng):
+    x, score = rng.standard_normal((2, 300, 4)).astype(np.float32)
+    weights = np.full(300, 1 / 300)
+    sums = pairwise.stein_sums(x, score, weights, RBF(), 4.0)
+    assert sums.dtype == np.float64
+    expected = pairwise.stein_sums(x.astype(float), score.astype(float), weights, RBF(), 4.0)
+    np.testing.assert_allclose(sums, expected, atol=1e-6 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("kernel", [RBF(), IMQ()])
+@pytest.mark.parametrize("scale", [1e-150, 1e150])
+def test_points_of_any_size_give_finite_sums(kernel, scale, rng):
+    x, score = rng.standard_normal((2, 300, 3))
+    weights = np.full(300, 1 / 300)
+    expected = pairwise.stein_sums(x, score, weights, kernel, 3.0)
+    sums = pairwise.stein_sums(scale * x, score / scale, weights, kernel, 3.0 * scale**2)
+    np.testing.assert_allclose(sums * scale, expected, atol=1e-12 * np.abs(expected).max())
+
+
+def test_particles_beyond_all_rounding_still_push_themselves(rng):
+    x = rng.standard_normal((300, 2))
+    x[::30] *= 1e9  # squared distances are wrong by 100 there
+    score = rng.standard_normal(x.shape)
+    sums = pairwise.stein_sums(x, score, np.ones(300), RBF(), 2.0)
+    np.testing.assert_allclose(sums[::30], score[::30], atol=1e-6)
+
+
+def test_threads_see_the_callers_errstate_and_raise_its_errors(use_threads):
+    use_threads(3)
+
+    def divide(number):
+        return np.float64(1.0) / number
+
+    with np.errstate(divide="ignore"):
+        assert list(threads.map_in_threads(divide, [0.0, 1.0, 2.0])) == [np.inf, 1.0, 0.5]
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+        list(threads.map_in_threads(divide, [1.0, 0.0, 2.0]))
+
+
+def test_no_thread_outlives_the_sums(use_threads, rng):
+    use_threads(4)
+    before = threading.active_count()
+    x, score = rng.standard_normal((2, 700, 5))
+    pairwise.stein_sums(x, score, np.full(700, 1 / 700), RBF(), 5.0)
+    assert threading.active_count() == before
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({}, 8),
+        ({"OMP_NUM_THREADS": "3"}, 3),
+        ({"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "3"}, 1),
+        ({"OMP_NUM_THREADS": "4,2"}, 4),
+        ({"MKL_NUM_THREADS": "64"}, 8),
+        ({"OMP_NUM_THREADS": "many"}, 8),
+        ({"OMP_NUM_THREADS": "0"}, 1),
+    ],
+)
+def test_the_number_of_threads_is_that_of_blas(variables, expected, monkeypatch):
+    for name in threads.THREAD_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(threads.os, "sched_getaffinity", lambda _: range(8), raising=False)
+    assert threads.count_threads() == expected
+
+
+def test_one_update_of_many_particles_takes_little_memory(use_threads, rng):
+    use_threads(2)
+    x, score = rng.standard_normal((2, 20_000, 10))
+    tracemalloc.start()
+    pairwise.stein_sums(x, score, np.full(20_000, 1 / 20_000), RBF(), 20.0)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 30e6  # five times as many particles have 150 MB

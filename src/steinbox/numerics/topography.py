@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from steinbox.common.arrays import Array, IntegerArray, Mask
-from steinbox.numerics.pairwise.distances import row_tiles, squared_distances
+from steinbox.numerics.pairwise import squared_distances
+from steinbox.numerics.pairwise.tiles import row_tiles
 
 
 def graph_maxima(points: Array, values: Array, num_neighbors: int) -> tuple[IntegerArray, IntegerArray]:

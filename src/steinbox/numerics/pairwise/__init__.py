@@ -1,7 +1,8 @@
 r"""The only :math:`O(n^2)` code of the package: sums over pairs of points, tiled.
 
 Squared distances come from one Gram product of centered points; the sums are thin matrix products with the kernel
-matrix. No array here is larger than ``MAX_TILE_ROWS × n``, none is n × n × d.
+matrix. No array here is larger than ``MAX_TILE_ROWS × n``, none is n × n × d. Sums over all pairs of particles run in
+as many threads as BLAS would start (:mod:`steinbox.numerics.pairwise.threads`), with the same result to the last digit.
 """
 
 from steinbox.numerics.pairwise.distances import median_squared_distance, squared_distances

@@ -1,16 +1,12 @@
-"""Squared distances between points, whole or in tiles that fit into the cache; their median; scales of coordinates."""
+"""Squared distances between points; their median; scales of coordinates."""
 
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import numpy as np
 
 from steinbox.common.arrays import Array
+from steinbox.numerics.pairwise.tiles import Panel, map_triangle, row_tiles
 
-MAX_TILE_ROWS = 256  # half a megabyte, so that a tile and its exponential stay in the cache
-_MAX_TILE_PRODUCTS = 500_000  # multiplications in a square tile: from 2^19 OpenBLAS starts threads, which cost more
-_MIN_TILE_SIDE = 32
 _BRACKET_PAIRS = 4_096  # random pairs that bracket the median of all pairs
 _MAX_POINTS_FOR_ALL_PAIRS = 5_000  # beyond, the median of random pairs
 _RANDOM_PAIRS = 1_000_000  # how many of them
@@ -39,39 +35,6 @@ def centered_squared_distances(x: Array, y: Array) -> Array:
     distances += np.einsum("id,id->i", x, x)[:, None]
     distances += np.einsum("jd,jd->j", y, y)[None, :]
     return np.maximum(distances, 0.0, out=distances)
-
-
-def row_tiles(num_rows: int, height: int | None = None) -> Iterator[slice]:
-    """Slices of ``height`` rows, at most ``MAX_TILE_ROWS`` if not given, that cover all rows in order."""
-    height = height or MAX_TILE_ROWS
-    return (slice(start, min(start + height, num_rows)) for start in range(0, num_rows, height))
-
-
-def distance_factors(centered: Array, factor: float) -> tuple[Array, Array]:
-    """Rows l_i and r_j with l_i · r_j = c ‖x_i − x_j‖², also between the points of two sets; below zero by rounding."""
-    norms, ones = np.einsum("id,id->i", centered, centered), np.ones(len(centered))
-    return factor * np.column_stack([-2 * centered, norms, ones]), np.column_stack([centered, ones, norms])
-
-
-class TriangleTiles:
-    """Square tiles of c ‖x_i − x_j‖² that cover the upper triangle, the diagonal tiles whole.
-
-    Each is one product of points with two more columns, in a buffer that the next tile uses again: fresh memory would
-    cost more in page faults than what is written to it. Entries may be below zero by rounding.
-    """
-
-    def __init__(self, centered: Array, factor: float = 1.0) -> None:
-        self._left, self._right = distance_factors(centered, factor)
-        side = min(MAX_TILE_ROWS, max(_MIN_TILE_SIDE, int(np.sqrt(_MAX_TILE_PRODUCTS / self._left.shape[1]))))
-        self._blocks = list(row_tiles(len(centered), side))
-        self._buffer = np.empty(side**2)
-
-    def __iter__(self) -> Iterator[tuple[slice, slice, Array]]:
-        for number, rows in enumerate(self._blocks):
-            for columns in self._blocks[number:]:
-                shape = rows.stop - rows.start, columns.stop - columns.start
-                tile = self._buffer[: shape[0] * shape[1]].reshape(shape)
-                yield rows, columns, np.matmul(self._left[rows], self._right[columns].T, out=tile)
 
 
 def median_squared_distance(x: Array) -> float:
@@ -129,14 +92,19 @@ def _random_pairs(centered: Array, num_pairs: int) -> Array:
 
 def _pairs_in_bracket(centered: Array, low: float, high: float) -> tuple[int, Array]:
     """The number of pairs with squared distances below ``low``, and the squared distances from there to ``high``."""
-    num_below, inside = 0, []
-    for rows, columns, tile in TriangleTiles(centered):
-        is_below, is_inside = tile < low, (tile >= low) & (tile <= high)
-        if rows == columns:
-            is_below, is_inside = np.triu(is_below, 1), np.triu(is_inside, 1)
-        num_below += int(np.count_nonzero(is_below))
-        inside.append(tile[is_inside])
-    return num_below, np.concatenate(inside)
+
+    def look(panel: Panel) -> tuple[int, Array]:
+        num_below, inside = 0, []
+        for _, _, tile, is_diagonal in panel:
+            is_below, is_inside = tile < low, (tile >= low) & (tile <= high)
+            if is_diagonal:
+                is_below, is_inside = np.triu(is_below, 1), np.triu(is_inside, 1)
+            num_below += int(np.count_nonzero(is_below))
+            inside.append(tile[is_inside])
+        return num_below, np.concatenate(inside)
+
+    counts, inside = zip(*map_triangle(look, centered), strict=True)
+    return sum(counts), np.concatenate(inside)
 
 
 def positive_std(x: Array) -> Array:

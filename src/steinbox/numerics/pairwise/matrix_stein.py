@@ -6,8 +6,9 @@ import numpy as np
 
 from steinbox.common.arrays import Array, IntegerArray
 from steinbox.numerics.kernels import Kernel
-from steinbox.numerics.pairwise.distances import centered_squared_distances, row_tiles
+from steinbox.numerics.pairwise.distances import centered_squared_distances
 from steinbox.numerics.pairwise.stein import SteinKernel
+from steinbox.numerics.pairwise.tiles import row_tiles
 
 _MAX_TILE_NUMBERS = 2_000_000  # of the (rows, n, d) arrays that a block takes
 

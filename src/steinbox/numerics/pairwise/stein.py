@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from steinbox.common.arrays import Array
 from steinbox.numerics.kernels import Kernel
-from steinbox.numerics.pairwise.distances import TriangleTiles, distance_factors, row_tiles
+from steinbox.numerics.pairwise.tiles import Panel, distance_factors, map_triangle, row_tiles
 
 
 def stein_sums(
@@ -19,7 +19,8 @@ def stein_sums(
 
     With :math:`a = f'/f` and :math:`u_{ij} = \|x_i - x_j\|^2 / h` the second term is
     :math:`\tfrac{2c}{h} a(u_{ij}) k_{ij} (x_j - x_i)`, so that all of it is products of the kernel matrix with d + 1
-    columns. A tile serves its rows and, transposed, its columns.
+    columns. A tile serves its rows and, transposed, its columns. The panels of tiles are the same, and are added up in
+    the same order, with any number of threads, and so is every digit of the result.
 
     Parameters
     ----------
@@ -32,34 +33,45 @@ def stein_sums(
         The factor c of the repulsive term.
     """
     x = x - x.mean(axis=0)
-    driving = weights[:, None] * np.column_stack([score, np.zeros(len(x))])
-    repelling = (2 * repulsion / bandwidth) * weights[:, None] * np.column_stack([x, np.ones(len(x))])
-    sums = np.zeros_like(driving)
-    for rows, columns, u in TriangleTiles(x, 1 / bandwidth):
-        forces = _KernelProduct(kernel, np.maximum(u, 0.0, out=u))
-        sums[rows] += forces.times(driving[columns], repelling[columns])
+    factors = _factors(x, score, weights, kernel, 2 * repulsion / bandwidth)
+
+    def forces(panel: Panel) -> tuple[slice, Array, slice, Array]:
+        of_rows = [factor[panel.rows] for factor in factors]
+        of_columns = [factor[panel.columns] for factor in factors]
+        to_rows = np.zeros_like(of_rows[0])
+        to_columns = to_rows if panel.is_diagonal else np.zeros_like(of_columns[0])
+        for rows, columns, u, is_diagonal in panel:
+            for matrix, from_rows, from_columns in zip(_matrices(kernel, u), of_rows, of_columns, strict=True):
+                to_rows[rows] += matrix @ from_columns[columns]
+                if not is_diagonal:
+                    to_columns[columns] += matrix.T @ from_rows[rows]
+        return panel.rows, to_rows, panel.columns, to_columns
+
+    sums = np.zeros_like(factors[0])
+    for rows, to_rows, columns, to_columns in map_triangle(forces, x, 1 / bandwidth):
+        sums[rows] += to_rows
         if rows != columns:
-            sums[columns] += forces.transposed_times(driving[rows], repelling[rows])
+            sums[columns] += to_columns
     return np.asarray(sums[:, :-1] - x * sums[:, -1:])
 
 
-class _KernelProduct:
-    """Products f(u) A + f'(u) B of one tile; where f'/f is a number they take one kernel matrix."""
+def _matrices(kernel: Kernel, u: Array) -> list[Array]:
+    """The matrices f(u) and f'(u); only the first if they have a constant ratio."""
+    value, ratio = kernel.value(u), kernel.slope_ratio(u)
+    return [value, value * ratio] if isinstance(ratio, np.ndarray) else [value]
 
-    def __init__(self, kernel: Kernel, u: Array) -> None:
-        self.ratio = kernel.slope_ratio(u)
-        self.value = kernel.value(u)
-        self.slope = self.value * self.ratio if isinstance(self.ratio, np.ndarray) else None
 
-    def times(self, of_value: Array, of_slope: Array) -> Array:
-        if self.slope is None:
-            return np.asarray(self.value @ (of_value + self.ratio * of_slope))
-        return np.asarray(self.value @ of_value + self.slope @ of_slope)
-
-    def transposed_times(self, of_value: Array, of_slope: Array) -> Array:
-        if self.slope is None:
-            return np.asarray(self.value.T @ (of_value + self.ratio * of_slope))
-        return np.asarray(self.value.T @ of_value + self.slope.T @ of_slope)
+def _factors(x: Array, score: Array, weights: Array, kernel: Kernel, repulsion: float) -> list[Array]:
+    """What these matrices are multiplied by, with a last column for the point where the sum is taken."""
+    of_value, of_slope = np.column_stack([score, np.zeros(len(x))]), np.column_stack([x, np.ones(len(x))])
+    of_value *= weights[:, None]
+    of_slope *= repulsion * weights[:, None]
+    ratio = kernel.slope_ratio(np.zeros(1))
+    if isinstance(ratio, np.ndarray):
+        return [of_value, of_slope]
+    of_slope *= ratio
+    of_slope += of_value
+    return [of_slope]
 
 
 class SteinKernel:

@@ -6,7 +6,8 @@ import numpy as np
 
 from steinbox.common.arrays import Array
 from steinbox.numerics.kernels import Kernel
-from steinbox.numerics.pairwise.distances import TriangleTiles, centered_squared_distances, distance_factors, row_tiles
+from steinbox.numerics.pairwise.distances import centered_squared_distances
+from steinbox.numerics.pairwise.tiles import Panel, distance_factors, map_triangle, row_tiles
 
 _MAX_TILE_PAIRS = 200_000  # entries of a tile whose width is the number of centers
 _SCATTER_ROWS = 16  # points whose gradients are held together
@@ -125,8 +126,11 @@ def weighted_kernel_mean(
 
 def weighted_kernel_square(x: Array, weights: Array, kernel: Kernel, bandwidth: float) -> float:
     r"""The double sum :math:`\sum_{ij} a_i a_j k(x_i, x_j)`, every pair looked at once."""
-    total = 0.0
-    for rows, columns, u in TriangleTiles(x - x.mean(axis=0), 1 / bandwidth):
-        value = kernel.value(np.maximum(u, 0.0, out=u))
-        total += (1 if rows == columns else 2) * float(weights[rows] @ value @ weights[columns])
-    return total
+
+    def add_up(panel: Panel) -> float:
+        left, right, total = weights[panel.rows], weights[panel.columns], 0.0
+        for rows, columns, u, is_diagonal in panel:
+            total += (1 if is_diagonal else 2) * float(left[rows] @ kernel.value(u) @ right[columns])
+        return total
+
+    return sum(map_triangle(add_up, x - x.mean(axis=0), 1 / bandwidth))

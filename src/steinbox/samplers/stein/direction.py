@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 
 from steinbox.common.arrays import Array
 from steinbox.numerics.kernels import Kernel
 from steinbox.numerics.pairwise import stein_sums
+
+
+class Direction(Protocol):
+    """What finds the direction: :func:`stein_direction`, or a function like it."""
+
+    def __call__(
+        self, x: Array, score: Array, weights: Array, kernel: Kernel, bandwidth: float, repulsion: float = 1.0, /
+    ) -> Array:
+        """The update direction at every particle."""
+        ...
 
 
 def stein_direction(

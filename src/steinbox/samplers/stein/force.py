@@ -12,7 +12,7 @@ from steinbox.maps.coordinates import Affine
 from steinbox.numerics.kernels import Kernel
 from steinbox.numerics.pairwise import matrix_stein_sums
 from steinbox.numerics.weights import effective_sample_size, normalize
-from steinbox.samplers.stein.direction import stein_direction
+from steinbox.samplers.stein.direction import Direction
 from steinbox.surrogates.base import Surrogate
 from steinbox.surrogates.weight_fields import MatrixWeights
 
@@ -81,12 +81,12 @@ def choose_num_moves(num_moves: int, missed_share: float, lasting: Lasting | Non
 
 
 def find_direction(
-    force: Force, weights: Array, coordinates: Affine, z: Array, kernel: Kernel, bandwidth: float
+    rule: Direction, force: Force, weights: Array, coordinates: Affine, z: Array, kernel: Kernel, bandwidth: float
 ) -> tuple[Array, float]:
     """The Stein direction in these coordinates, with the force's weights normalized; and the share of a flat one."""
     score = coordinates.push_score(force.score)
     if force.matrices is None:
-        direction = stein_direction(z, score, weights, kernel, bandwidth, force.repulsion)
+        direction = rule(z, score, weights, kernel, bandwidth, force.repulsion)
     else:
         field = force.matrices.push(coordinates.inverse_root)
         drift = np.where(weights[:, None] > 0, field.drift(score), 0.0)
@@ -95,7 +95,7 @@ def find_direction(
         direction = direction * weights[:, None] * len(weights)
     if force.flat is None:
         return direction, 0.0
-    flat = stein_direction(z, np.zeros_like(z), normalize(force.flat.log_weights), kernel, bandwidth)
+    flat = rule(z, np.zeros_like(z), normalize(force.flat.log_weights), kernel, bandwidth)
     share = force.flat.share
     if share is None:
         can_tell = effective_sample_size(weights) > _MIN_SIZE_FRACTION * len(weights)

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from steinbox.common.checks import is_number
 from steinbox.samplers.annealing import AnnealedPath, NoPath, Schedule, check_path
 from steinbox.samplers.base import Problem
+from steinbox.samplers.stein.direction import Direction, stein_direction
 from steinbox.samplers.stein.drive import SurrogateScore, TargetScore, with_flat_part
 from steinbox.samplers.stein.sampler import SteinFlow, SteinMethod
 from steinbox.surrogates.base import Builder, Surrogate, as_builder
@@ -30,6 +31,12 @@ def require_share(name: str, value: object) -> None:
     """Refuse what is not between zero and one."""
     if not (is_number(value) and 0 <= value <= 1):  # type: ignore[operator]
         raise ValueError(f"expected {name} to be a number between 0 and 1, got {value!r}")
+
+
+def require_exact_sums(weight: object, direction: Direction) -> None:
+    """Matrix-valued weights have their own sums."""
+    if weight is not None and direction is not stein_direction:
+        raise ValueError("weight= and direction= cannot be combined: sums with a weight at every particle are exact")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +55,7 @@ class SVGD(SteinMethod):
     flat_share : float or None
         The :math:`\lambda` of a blend with the surrogate :math:`\rho = 1`, which widens the particles. None chooses it
         at every move, so that their spread is right by Stein's identity; it is ``flat_share`` of the trace.
-    num_iterations, bandwidth, optimizer, coordinates, kernel, tolerance, rescue
+    num_iterations, bandwidth, optimizer, coordinates, kernel, tolerance, rescue, direction
         See :class:`~steinbox.samplers.stein.sampler.SteinMethod`, also for what is in ``result.trace``.
 
     Examples
@@ -100,7 +107,7 @@ class GFSVGD(SteinMethod):
         p is known up to a constant only, w is divided by its mean. The fixed points are the same.
     flat_share : float or None
         As for :class:`SVGD`.
-    num_iterations, bandwidth, optimizer, coordinates, kernel, tolerance, rescue
+    num_iterations, bandwidth, optimizer, coordinates, kernel, tolerance, rescue, direction
         See :class:`~steinbox.samplers.stein.sampler.SteinMethod`, also for what is in ``result.trace``.
 
     Examples
@@ -122,6 +129,7 @@ class GFSVGD(SteinMethod):
         super().__post_init__()
         as_builder(self.surrogate)
         as_weight_field(self.weight)
+        require_exact_sums(self.weight, self.direction)
         require_share("flat_share", self.flat_share or 0.0)
 
     def plan(self, problem: Problem) -> SteinFlow:
@@ -149,7 +157,7 @@ class AnnealedSVGD(SteinMethod):
         Temperatures, see :mod:`steinbox.samplers.annealing`; ``Schedule(steps_per_temperature=m)`` for the paper's m.
     base : Surrogate, optional
         The p0 of the path; the initial distribution if not given.
-    num_iterations, bandwidth, optimizer, coordinates, kernel, tolerance, rescue
+    num_iterations, bandwidth, optimizer, coordinates, kernel, tolerance, rescue, direction
         See :class:`~steinbox.samplers.stein.sampler.SteinMethod`, also for what is in ``result.trace``.
 
     Examples
@@ -193,7 +201,7 @@ class AnnealedGFSVGD(SteinMethod):
         Temperatures, see :mod:`steinbox.samplers.annealing`.
     base : Surrogate, optional
         The p0 of the path; the initial distribution if not given.
-    num_iterations, bandwidth, optimizer, coordinates, kernel, tolerance, rescue
+    num_iterations, bandwidth, optimizer, coordinates, kernel, tolerance, rescue, direction
         See :class:`~steinbox.samplers.stein.sampler.SteinMethod`, also for what is in ``result.trace``.
 
     Examples
@@ -216,6 +224,7 @@ class AnnealedGFSVGD(SteinMethod):
         super().__post_init__()
         as_builder(self.surrogate)
         as_weight_field(self.weight)
+        require_exact_sums(self.weight, self.direction)
         check_path(self.schedule, self.base)
 
     def plan(self, problem: Problem) -> SteinFlow:

@@ -27,7 +27,7 @@ from steinbox.numerics.weights import effective_sample_size, normalize
 from steinbox.samplers.annealing import Path, path_warnings, retemper
 from steinbox.samplers.base import Info, Problem, Sample
 from steinbox.samplers.fixed_length import CountingSampler, FixedLength
-from steinbox.samplers.stein.direction import stein_direction
+from steinbox.samplers.stein.direction import Direction, stein_direction
 from steinbox.samplers.stein.drive import AnnealedValues, Drive, nearest_rows, require_two
 from steinbox.samplers.stein.force import Force, choose_num_moves, find_direction
 from steinbox.samplers.stein.rescue import bring_back, is_hopeless, sort_out
@@ -85,6 +85,8 @@ class SteinMethod(FixedLength[SteinState]):
         Stop when the root mean square step, in units of ``coordinates`` and at full temperature, falls below it.
     rescue : bool
         Whether stragglers in the far tail are brought in (docs/conventions.md); the paper's algorithms leave them.
+    direction : function
+        What finds the direction: exact sums, or :class:`~steinbox.RandomFeatures` for very many particles.
 
     Notes
     -----
@@ -100,6 +102,7 @@ class SteinMethod(FixedLength[SteinState]):
     kernel: Kernel = field(default_factory=RBF)
     tolerance: float = 0.0
     rescue: bool = True
+    direction: Direction = stein_direction
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -107,6 +110,7 @@ class SteinMethod(FixedLength[SteinState]):
         require_component("kernel", self.kernel, "value", "RBF()")
         require_component("optimizer", self.optimizer, "step", "Adam(0.2)")
         require_component("coordinates", self.coordinates, "fit", "Whitened()")
+        require_component("direction", self.direction, "__call__", "RandomFeatures()")
         if not self.tolerance >= 0:
             raise ValueError(f"expected a tolerance of at least 0, got {self.tolerance}")
 
@@ -173,7 +177,9 @@ class SteinFlow(CountingSampler[SteinState]):
         coordinates = settings.coordinates.fit(points)
         z = coordinates.forward(points)
         bandwidth = as_rule(settings.bandwidth)(z)
-        direction, flat_share = find_direction(force, weights, coordinates, z, settings.kernel, bandwidth)
+        direction, flat_share = find_direction(
+            settings.direction, force, weights, coordinates, z, settings.kernel, bandwidth
+        )
         missed = 0.0
         if state.predicted is not None:
             aimed_at = retemper(values.log_target_at_particles, evaluation.log_prob, temperature, state.temperature)
@@ -235,7 +241,7 @@ class SteinFlow(CountingSampler[SteinState]):
             if force.lasting and move > 0:
                 here = coordinates.displace(points, total)
                 z, score = coordinates.forward(here), coordinates.push_score(force.lasting.surrogate.score(here))
-                direction = stein_direction(z, score, weights, settings.kernel, as_rule(settings.bandwidth)(z))
+                direction = settings.direction(z, score, weights, settings.kernel, as_rule(settings.bandwidth)(z))
             step, optimizer = settings.optimizer.step(direction, optimizer, progress)
             total = total + np.where(np.isfinite(step), step, 0.0) / np.sqrt(num_moves)
         return total, optimizer
