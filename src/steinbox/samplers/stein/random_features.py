@@ -19,7 +19,7 @@ class RandomFeatures:
 
     It is unbiased, and all particles take part. Its error is proportional to :math:`1/\sqrt m`, whatever n, and the
     cosines are drawn anew at every move, so that the errors of many moves cancel. How large it is depends on the
-    kernel, and was measured for the default bandwidth (docs/decisions/0057-many-particles.md). Where the kernel is much
+    kernel, and was measured for the default bandwidth (docs/decisions/0058-many-particles.md). Where the kernel is much
     narrower, as with the paper's bandwidth in many dimensions, it is larger than the direction itself.
 
     The cosines depend on the particles only: a run repeats itself, and resumes bit for bit. Not with another kernel
