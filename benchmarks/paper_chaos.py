@@ -1,0 +1,133 @@
+"""How far the last bit carries: the paper's runs from starts that differ by 1e-12, and with other BLAS threads.
+
+    python benchmarks/paper_chaos.py
+
+Every seed is run from its own start, from two starts that are moved by about 1e-12, and once more with two threads
+of linear algebra, whose sums round differently. A method that forgets such differences ends at the same MMD; one that
+amplifies them ends elsewhere, and only its distribution over runs can be reproduced. It can be stopped and started
+again. The rows are in benchmarks/results/paper_chaos.csv, the table in benchmarks/results/paper_chaos.md.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from steinbox.common.arrays import Array
+from steinbox.densities.gaussian import Gaussian
+from steinbox.paper import targets
+from steinbox.paper.claims import log10, markdown
+from steinbox.paper.experiment import run
+from steinbox.paper.figures import EXPERIMENTS, gmm, tuned
+from steinbox.paper.figures.drawing import INTERPOLANT, KERNEL_CURVE, SVGD
+from steinbox.paper.figures.gmm import OURS
+from steinbox.paper.measures import SphericalMixture
+from steinbox.paper.table import Row, Table, Task
+from steinbox.paper.trajectory import trajectory
+
+RESULTS = Path(__file__).parent / "results"
+SIZE_OF_NUDGE = 1e-12
+NUDGES = ("", " nudge=1", " nudge=2")
+THREADS = " threads=2"
+NUM_SEEDS = 2
+
+GMM_RUNS = [(method, tuned.GMM[method].rate) for method in (KERNEL_CURVE, SVGD)]
+RUNS = {
+    "gmm": [*[(run, 200, 3000) for run in GMM_RUNS], ((INTERPOLANT, OURS), 200, 200)],
+    "rbm": [((KERNEL_CURVE, tuned.RBM[KERNEL_CURVE].rate), 100, 2000), ((INTERPOLANT, OURS), 100, 200)],
+}
+
+
+@dataclass(frozen=True)
+class Nudged:
+    """A distribution whose draws are moved by a little."""
+
+    original: Gaussian
+    nudge: int
+
+    @property
+    def dimension(self) -> int:
+        return self.original.dimension
+
+    def sample(self, num_points: int, rng: np.random.Generator) -> Array:
+        draws = self.original.sample(num_points, rng)
+        return draws + SIZE_OF_NUDGE * np.random.default_rng(self.nudge).standard_normal(draws.shape)
+
+    def log_prob(self, points: Array) -> Array:
+        return self.original.log_prob(points)
+
+    def score(self, points: Array) -> Array:
+        return self.original.score(points)
+
+
+def measure(name: str, task: Task) -> list[Row]:
+    """MMD² at the end of a run; "nudge=k" in the setting moves its start, "threads=2" is up to the process."""
+    setting, _, nudge = task.setting.replace(THREADS, "").partition(" nudge=")
+    target, initial, truth = problem(name, task.seed)
+    method = gmm.make_sampler(replace(task, setting=setting), initial)
+    start = Nudged(initial, int(nudge)) if nudge else initial
+    rows = trajectory(task, method, target.log_prob, start, truth, score=target.score, watch=False)
+    return [row for row in rows if row.metric == "mmd2"]
+
+
+def problem(name: str, seed: int) -> tuple[Any, Gaussian, SphericalMixture]:
+    """Target, start and what errors are measured to."""
+    if name == "rbm":
+        machine = targets.paper_rbm(seed)
+        return machine, targets.paper_rbm_initial(seed), SphericalMixture.of(machine)
+    mixture = targets.paper_gmm(seed)
+    means = np.array([each.mean for each in mixture.components])
+    return mixture, targets.paper_gmm_initial(seed), SphericalMixture(means, mixture.weights, 1.0)
+
+
+def run_all(name: str, endings: tuple[str, ...]) -> None:
+    """What is missing of these settings."""
+    tasks = [
+        Task(method, setting + ending, size, num_iterations, seed)
+        for seed in range(NUM_SEEDS)
+        for (method, setting), size, num_iterations in RUNS[name]
+        for ending in endings
+    ]
+    experiment = replace(
+        EXPERIMENTS[name],
+        name=f"paper_chaos_{name}",
+        tasks=lambda config: tasks,
+        measure=lambda config, task, folder: measure(name, task),
+    )
+    run(experiment, None, RESULTS)
+
+
+def summary() -> list[list[str]]:
+    """Spreads of log10 MMD² over nudges of a seed and over seeds, and the largest change with two threads."""
+    table = [["figure", "method", "setting", "over starts moved by 1e-12", "over seeds", "largest change, two threads"]]
+    for name, runs in RUNS.items():
+        rows = Table.read(RESULTS / f"paper_chaos_{name}.csv")
+        for (method, setting), _, _ in runs:
+            ends = [log10(rows.where(method=method, setting=setting + each).by_seed()) for each in (*NUDGES, THREADS)]
+            values = np.array([[end[seed] for seed in range(NUM_SEEDS)] for end in ends])
+            within, between = values[:-1].std(axis=0, ddof=1), values[0].std(ddof=1)
+            change = np.abs(values[-1] - values[0]).max()
+            label = {"gmm": "2", "rbm": "3"}[name]
+            table.append(
+                [label, method, setting, f"{np.sqrt((within**2).mean()):.1g}", f"{between:.2f}", f"{change:.1g}"]
+            )
+    return table
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--threads"]:
+        for name in RUNS:
+            run_all(name, (THREADS,))
+    else:
+        for name in RUNS:
+            run_all(name, NUDGES)
+        environment = os.environ | {"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"}
+        subprocess.run([sys.executable, __file__, "--threads"], env=environment, check=True)
+        (RESULTS / "paper_chaos.md").write_text(markdown(summary()) + "\n")
+        print(markdown(summary()))
