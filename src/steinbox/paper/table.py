@@ -121,8 +121,8 @@ class Table:
             raise ValueError(f"{len(self)} rows for {len(values)} seeds: expected one row per seed")
         return values
 
-    def curve(self, along: str) -> tuple[Array, Array, Array]:
-        """Mean values of a column, and mean and standard deviation of log10 of the metric at each.
+    def curve(self, along: str) -> tuple[Array, list[Array]]:
+        """Mean values of a column, and log10 of the metric of all seeds at each.
 
         Rows belong together that have the same size, or were measured at the same iteration of equally long runs.
         """
@@ -131,12 +131,8 @@ class Table:
             key = (row.size,) if along == "size" else (row.num_iterations, row.iteration)
             groups.setdefault(key, []).append(row)
         chosen = [groups[key] for key in sorted(groups)]
-        values = [np.log10([row.value for row in group]) for group in chosen]
-        return (
-            np.array([np.mean([getattr(row, along) for row in group]) for group in chosen]),
-            np.array([value.mean() for value in values]),
-            np.array([value.std() for value in values]),
-        )
+        places = np.array([np.mean([getattr(row, along) for row in group]) for group in chosen])
+        return places, [np.log10([row.value for row in group]) for group in chosen]
 
 
 def _format(cell: object) -> object:

@@ -1,7 +1,8 @@
-"""How the figures look: one color per method, means with a band of one standard deviation, names beside the lines."""
+"""How the figures look: one color per method, means with their uncertainty, names beside the lines."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,14 +52,23 @@ def line(axes: Axes, rows: Table, along: str, label: str, style: str = "-") -> N
         band(axes, *rows.curve(along), label, style)
 
 
-def band(axes: Axes, x: Array, mean: Array, spread: Array, label: str, style: str = "-") -> None:
-    """A line with a band of one standard deviation; a point with a bar if there is only one place."""
+def band(axes: Axes, x: Array, values: Sequence[Array], label: str, style: str = "-") -> None:
+    """A line of means with a band of two standard errors; a point with a bar if there is only one place.
+
+    ``values`` has those of all seeds for each place.
+    """
+    mean, width = np.array([each.mean() for each in values]), np.array([two_standard_errors(each) for each in values])
     look: dict[str, Any] = {"color": color(label.partition(",")[0]), "linewidth": 1.2, "markersize": 4}
     if len(x) == 1:
-        axes.errorbar(x, mean, yerr=spread, fmt="o", capsize=2, label=label, **look)
+        axes.errorbar(x, mean, yerr=width, fmt="o", capsize=2, label=label, **look)
         return
     (drawn,) = axes.plot(x, mean, style, marker=".", label=label, **look)
-    axes.fill_between(x, mean - spread, mean + spread, color=drawn.get_color(), alpha=0.15, linewidth=0)
+    axes.fill_between(x, mean - width, mean + width, color=drawn.get_color(), alpha=0.15, linewidth=0)
+
+
+def two_standard_errors(values: Array) -> float:
+    """Of the mean: where it lies, with 95% probability; one seed has none."""
+    return 2 * float(values.std(ddof=1)) / np.sqrt(len(values)) if len(values) > 1 else 0.0
 
 
 def level(axes: Axes, rows: Table, label: str) -> None:
@@ -66,8 +76,9 @@ def level(axes: Axes, rows: Table, label: str) -> None:
     if not len(rows):
         return
     values, own_color = np.log10([row.value for row in rows]), color(label.partition(",")[0])
-    axes.axhline(values.mean(), color=own_color, linestyle="--", linewidth=1.0, label=label)
-    axes.axhspan(values.mean() - values.std(), values.mean() + values.std(), color=own_color, alpha=0.1, linewidth=0)
+    mean, width = values.mean(), two_standard_errors(values)
+    axes.axhline(mean, color=own_color, linestyle="--", linewidth=1.0, label=label)
+    axes.axhspan(mean - width, mean + width, color=own_color, alpha=0.15, linewidth=0)
 
 
 def finish(axes: Axes, title: str, xlabel: str, ylabel: str, logarithmic: bool = False) -> None:

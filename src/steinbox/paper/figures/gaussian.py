@@ -16,7 +16,18 @@ from steinbox import baselines, surrogates
 from steinbox.common.arrays import Array
 from steinbox.densities.gaussian import Gaussian
 from steinbox.paper.experiment import Experiment
-from steinbox.paper.figures.drawing import EXACT, GF_SVGD, IMPORTANCE, SVGD, band, color, finish, level, name_lines
+from steinbox.paper.figures.drawing import (
+    EXACT,
+    GF_SVGD,
+    IMPORTANCE,
+    SVGD,
+    band,
+    color,
+    finish,
+    level,
+    name_lines,
+    two_standard_errors,
+)
 from steinbox.paper.figures.flow import plot_flow
 from steinbox.paper.figures.gaussian_claims import claims
 from steinbox.paper.figures.gaussian_rows import (
@@ -151,7 +162,9 @@ def _along_ratio(axes: Axes, table: Table, method: str, rule: str, distance: flo
     if len(flat):
         values = np.log10([row.value for row in flat])
         place = max(ratios) + 0.35
-        axes.errorbar([place], values.mean(), yerr=values.std(), fmt="o", mfc="white", capsize=2, color="#777777")
+        axes.errorbar(
+            [place], values.mean(), yerr=two_standard_errors(values), fmt="o", mfc="white", capsize=2, color="#777777"
+        )
 
 
 def _band_of_settings(
@@ -159,8 +172,7 @@ def _band_of_settings(
 ) -> None:
     """Log10 of the metric at the end of the runs with these settings."""
     values = [np.log10(list(final_values(table, method, setting, metric).values())) for setting in settings]
-    means, spreads = [value.mean() for value in values], [value.std() for value in values]
-    band(axes, x, np.array(means), np.array(spreads), label)
+    band(axes, x, values, label)
 
 
 def plot_beyond(table: Table) -> Figure:
@@ -185,7 +197,7 @@ def plot_beyond(table: Table) -> Figure:
     level(second, table.where(method=EXACT, metric="mmd2"), f"{EXACT}, MMD²")
     finish(second, "ρ = 1 from N(0, s² I)", "s", "log10")
     shares, ratios = hybrid_ratios(table)
-    band(third, np.array(shares), np.array([r.mean() for r in ratios]), np.array([r.std() for r in ratios]), "hybrid")
+    band(third, np.array(shares), ratios, "hybrid")
     third.axhline(1.0, color=color(EXACT), linewidth=1.0, linestyle="--", label="exact")
     finish(third, "SVGD blended with ρ = 1", "share λ of ρ = 1", "estimated / exact variance")
     for axes in (first, second, third):

@@ -183,8 +183,7 @@ def plot_settings(table: Table) -> Figure:
     axes = figure.subplots()
     for method in (*_STEIN, GF_AIS):
         ends = [np.array(list(final(table, Curve(method, each[method]), size).values())) for each in READINGS.values()]
-        means, spreads = [end.mean() for end in ends], [end.std() for end in ends]
-        band(axes, np.array([0.0, 1.0, 2.0]), np.array(means), np.array(spreads), method)
+        band(axes, np.array([0.0, 1.0, 2.0]), ends, method)
     axes.set_xticks(range(len(READINGS)), [name.replace(" and", "\nand") for name in READINGS])
     level(axes, table.where(method=EXACT, size=size, metric="mmd2"), EXACT)
     finish(axes, f"n = {size}, after all iterations", "", "log10 MMD²")

@@ -68,11 +68,14 @@ _SIZES = {
     "quick": Config(60, 1, 40, 40, 20, num_particles=50, reference=(8_000, 40, 200), max_r_hat=1.1),
     "full": Config(200, 5, 100, 6000, 100),
 }
-_APPROXIMATIONS = {"ep": ExpectationPropagation(), "laplace": Laplace()}
+_APPROXIMATIONS: dict[str, ExpectationPropagation | Laplace] = {"ep": ExpectationPropagation(), "laplace": Laplace()}
 
 
-def _sizes(approximation: str, **changes: int) -> dict[str, Config]:
-    return {name: replace(config, approximation=approximation, **changes) for name, config in _SIZES.items()}
+def _sizes(approximation: str, *, is_glass: bool) -> dict[str, Config]:
+    return {
+        name: replace(config, approximation=approximation, num_rows=0 if is_glass else config.num_rows)
+        for name, config in _SIZES.items()
+    }
 
 
 @cache
@@ -187,15 +190,19 @@ _common = partial(
     Experiment, tasks=tasks, measure=measure, plot=plot, claims=claims, summary=_summarize, more={}, prepare=prepare
 )
 _TITLE = "Gaussian process classification"
-GP_GLASS = _common(name="gp-glass", title=f"Figure 4(a): {_TITLE}, Glass, 9 dimensions", sizes=_sizes("ep", num_rows=0))
-GP_SUSY = _common(name="gp-susy", title=f"Figure 4(b): {_TITLE}, SUSY, 18 dimensions", sizes=_sizes("ep"))
+GP_GLASS = _common(
+    name="gp-glass", title=f"Figure 4(a): {_TITLE}, Glass, 9 dimensions", sizes=_sizes("ep", is_glass=True)
+)
+GP_SUSY = _common(
+    name="gp-susy", title=f"Figure 4(b): {_TITLE}, SUSY, 18 dimensions", sizes=_sizes("ep", is_glass=False)
+)
 GP_GLASS_LAPLACE = _common(
     name="gp-glass-laplace",
     title=f"Figure 4(a) with Laplace's approximation: {_TITLE}, Glass, 9 dimensions",
-    sizes=_sizes("laplace", num_rows=0),
+    sizes=_sizes("laplace", is_glass=True),
 )
 GP_SUSY_LAPLACE = _common(
     name="gp-susy-laplace",
     title=f"Figure 4(b) with Laplace's approximation: {_TITLE}, SUSY, 18 dimensions",
-    sizes=_sizes("laplace"),
+    sizes=_sizes("laplace", is_glass=False),
 )

@@ -72,7 +72,8 @@ def four_panels(table: Table, curves: Sequence[Curve], size: int) -> Figure:
     finish(panels[0], f"(a) convergence, n = {size}", "iterations", "log10 MMD²", logarithmic=True)
     for axes, letter, (metric, name) in zip(panels[1:], "bcd", _METRICS.items(), strict=True):
         for curve in (*curves, Curve(EXACT, "")):
-            line(axes, _final_rows(table, curve, metric), "size", curve.name)
+            style = "--" if curve.method == EXACT else "-"
+            line(axes, _final_rows(table, curve, metric), "size", curve.name, style)
         finish(axes, f"({letter}) {name}", "particles n", name, logarithmic=True)
         sizes = sorted({row.size for row in table})
         axes.set_xticks(sizes, [str(each) for each in sizes])
