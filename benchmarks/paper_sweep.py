@@ -71,7 +71,7 @@ def gf_ais_groups() -> Groups:
 SWEEPS = {
     "gmm": Sweep("gmm", stein_groups(SVGD, ANNEALED_SVGD, GF_SVGD) | gf_ais_groups(), 200, 3000, num_seeds=(1, 1)),
     "gmm_curve": Sweep("gmm", stein_groups(KERNEL_CURVE), 200, 3000, num_seeds=(1, 5), num_kept=4),
-    "rbm": Sweep("rbm", stein_groups(KERNEL_CURVE), 100, 2000, num_seeds=(1, 5), num_kept=3),
+    "rbm": Sweep("rbm", stein_groups(KERNEL_CURVE), 100, 2000, num_seeds=(1, 4), num_kept=2),
     "khmc": Sweep(
         "rbm",
         {(KHMC, "λ"): ["burn-in 2000", *[f"burn-in 2000 lambda={each:g}" for each in LAMBDAS]]},
