@@ -90,10 +90,13 @@ def choose(name: str, folder: Path = RESULTS) -> dict[tuple[str, str], tuple[str
 
 
 def _choose(table: Table, method: str, settings: list[str]) -> tuple[str, float, int]:
-    """The lowest mean, unless the default rate or step with that bandwidth rule is hardly higher."""
+    """The lowest mean, unless the paper's bandwidth, or this one, is hardly higher with the default rate or step."""
     lowest, *rest = best(table, method, settings)
-    default = next((each for each in rest if each[0] == _default(lowest[0])), lowest)
-    return default if default[1] - lowest[1] < MIN_GAIN else lowest
+    for default in (_default(settings[0]), _default(lowest[0])):
+        for each in rest:
+            if each[0] == default and each[1] - lowest[1] < MIN_GAIN:
+                return each
+    return lowest
 
 
 def _default(setting: str) -> str:
