@@ -27,7 +27,7 @@ from steinbox.paper.experiment import run
 from steinbox.paper.figures import EXPERIMENTS, gmm, tuned
 from steinbox.paper.figures.drawing import KERNEL_CURVE, SVGD
 from steinbox.paper.measures import SphericalMixture
-from steinbox.paper.table import Row, Table, Task
+from steinbox.paper.table import Row, Seeds, Table, Task
 from steinbox.paper.trajectory import trajectory
 
 RESULTS = Path(__file__).parent / "results"
@@ -103,7 +103,7 @@ def run_all(number: int, endings: tuple[str, ...]) -> None:
 
 
 def summary() -> list[list[str]]:
-    """Changes of log10 MMD², seed by seed, and the standard deviation over the seeds of the docs' rows."""
+    """Changes of log10 MMD², seed by seed, and the standard deviation over all seeds of the docs' rows."""
     table = [
         ["figure", "method", "setting", "start moved by 1e-12: change of log10 MMD²", "two threads", "sd over seeds"]
     ]
@@ -112,11 +112,15 @@ def summary() -> list[list[str]]:
         if not len(rows):
             continue
         original, moved, threads = [log10(rows.where(setting=setting + each).by_seed()) for each in ENDINGS]
-        changes = [", ".join(f"{other[seed] - original[seed]:.2g}" for seed in other) for other in (moved, threads)]
         reported = Table.read(REPORTED / f"{name}.csv").where(method=method, setting=setting, size=size, metric="mmd2")
-        spread = np.std(list(log10(reported.last().by_seed()).values()), ddof=1)
-        table.append([FIGURES[name], method, setting, *changes, f"{spread:.2g}"])
+        ends = log10(reported.last().by_seed())
+        changes = [_changes(each, original) for each in (moved, threads, ends)]
+        table.append([FIGURES[name], method, setting, *changes, f"{np.std(list(ends.values()), ddof=1):.2g}"])
     return table
+
+
+def _changes(others: Seeds, original: Seeds) -> str:
+    return ", ".join(f"{others[seed] - original[seed]:.1g}" for seed in original)
 
 
 if __name__ == "__main__":
