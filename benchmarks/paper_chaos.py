@@ -104,13 +104,12 @@ def run_all(number: int, endings: tuple[str, ...]) -> None:
 
 def summary() -> list[list[str]]:
     """Changes of log10 MMD², seed by seed, and the standard deviation over all seeds of the docs' rows."""
-    table = [
-        ["figure", "method", "setting", "start moved by 1e-12: change of log10 MMD²", "two threads", "sd over seeds"]
-    ]
+    changed = ("start moved by 1e-12", "two threads", "row of the docs")
+    table = [["figure", "method", "setting", *changed, "sd over seeds"]]
     for name, method, setting, size, _ in RUNS:
         rows = Table.read(RESULTS / f"paper_chaos_{name}.csv").where(method=method)
         if not len(rows):
-            continue
+            continue  # not run yet
         original, moved, threads = [log10(rows.where(setting=setting + each).by_seed()) for each in ENDINGS]
         reported = Table.read(REPORTED / f"{name}.csv").where(method=method, setting=setting, size=size, metric="mmd2")
         ends = log10(reported.last().by_seed())
@@ -120,7 +119,8 @@ def summary() -> list[list[str]]:
 
 
 def _changes(others: Seeds, original: Seeds) -> str:
-    return ", ".join(f"{others[seed] - original[seed]:.1g}" for seed in original)
+    """One for each seed that both have; those that are not run yet are left out."""
+    return ", ".join(f"{others[seed] - original[seed]:.1g}" for seed in original if seed in others) or "not run yet"
 
 
 if __name__ == "__main__":

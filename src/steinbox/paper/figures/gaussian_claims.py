@@ -23,6 +23,7 @@ from steinbox.paper.figures.gaussian_rows import (
 from steinbox.paper.figures.settings import RULES
 from steinbox.paper.table import Seeds, Table
 
+MAX_WORSE = 0.1  # of log10: what Figure 2 calls to catch up
 BANDWIDTHS = {"paper": "the paper's bandwidth", "liu-wang": "bandwidth med²/log(n + 1)", "median": "bandwidth med²"}
 
 
@@ -51,10 +52,10 @@ def claims(table: Table) -> list[Claim]:
         ),
         *[
             Claim(
-                f"ρ = 1 does reasonably well {what}; our reading: no worse than as many exact draws",
+                f"ρ = 1 does reasonably well {what}; our reading: at most {MAX_WORSE} worse than as many exact draws",
                 panel,
                 tuple(
-                    not_above(name, log10(get(GF_SVGD, setting, metric)), log10(get(EXACT, "", metric)))
+                    not_above(name, log10(get(GF_SVGD, setting, metric)), log10(get(EXACT, "", metric)), MAX_WORSE)
                     for name, setting in flat.items()
                 ),
             )
