@@ -23,6 +23,8 @@ class Figure(StrEnum):
     rbm = "rbm"
     gp_glass = "gp-glass"
     gp_susy = "gp-susy"
+    gp_glass_laplace = "gp-glass-laplace"
+    gp_susy_laplace = "gp-susy-laplace"
     all = "all"
 
 
@@ -49,16 +51,16 @@ def reproduce(
     require_writable(out / "reproduction.html")
     try:  # here, since all commands load this file
         from steinbox.paper.datasets import DataNotFoundError
-        from steinbox.paper.figures import EXPERIMENTS
+        from steinbox.paper.figures import EXPERIMENTS, IN_PAPER
         from steinbox.paper.reproduce import configure
         from steinbox.paper.reproduce import reproduce as run_all
 
         importlib.import_module("matplotlib")
     except ImportError as error:
         fail(f'{error}; pip install "steinbox[plot]"')
-    names = EXPERIMENTS if figure is Figure.all else [figure.value]
+    figures = IN_PAPER if figure is Figure.all else (EXPERIMENTS[figure.value],)
     size = "full" if full else "quick"
-    chosen = {EXPERIMENTS[name]: configure(EXPERIMENTS[name], size, seeds, burn_in) for name in names}
+    chosen = {each: configure(each, size, seeds, burn_in) for each in figures}
     given = {"--seeds": seeds, "--burn-in": burn_in}
     arguments = "".join(f" {name} {value}" for name, value in given.items() if value is not None)
     command = f"steinbox reproduce {figure.value} --{size}{arguments}"

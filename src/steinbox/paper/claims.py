@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -47,7 +48,11 @@ class Claim:
         caveats = [finding.caveat for finding in self.findings]
         if len(holding) == len(self.findings):
             return f"holds{max(caveats)}"
-        return f"holds only for: {'; '.join(holding)}" if holding else f"does not hold{min(caveats)}"
+        return f"holds with: {'; '.join(holding)}" if holding else f"does not hold{min(caveats)}"
+
+
+Judge: TypeAlias = Callable[[str, Seeds, Seeds], Finding]
+"""A finding from the name of a setting and the values of two methods."""
 
 
 def below(setting: str, first: Seeds, second: Seeds, by: float = 0.0) -> Finding:

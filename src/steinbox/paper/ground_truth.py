@@ -19,7 +19,7 @@ from steinbox.samplers.markov.chains import MarkovChains
 
 _NUM_DRAWS = 5000  # kept as the ground truth
 _START_SPREAD = 1.5  # of the chains' starts, in units of the mixture's own spread
-_MAX_ROUNDS = 6  # of ``num_steps`` each
+_MAX_ROUNDS = 12  # of ``num_steps`` each
 _NUM_SCALE_DRAWS = 2000  # of the mixture, for the scale of the random walk
 _OPTIMAL_STEP = 2.38  # over the root of the dimension (Roberts, Gelman & Gilks, 1997)
 

@@ -121,17 +121,18 @@ class Table:
             raise ValueError(f"{len(self)} rows for {len(values)} seeds: expected one row per seed")
         return values
 
-    def curve(self, along: str) -> tuple[Array, Array, Array]:
-        """The different values of a column, and mean and standard deviation of log10 of the metric at each."""
-        groups: dict[float, list[float]] = {}
+    def curve(self, along: str) -> tuple[Array, list[Array]]:
+        """Mean values of a column, and log10 of the metric of all seeds at each.
+
+        Rows belong together that have the same size, or were measured at the same iteration of equally long runs.
+        """
+        groups: dict[tuple[int, ...], list[Row]] = {}
         for row in self:
-            groups.setdefault(float(getattr(row, along)), []).append(float(np.log10(row.value)))
-        places = sorted(groups)
-        return (
-            np.array(places),
-            np.array([np.mean(groups[place]) for place in places]),
-            np.array([np.std(groups[place]) for place in places]),
-        )
+            key = (row.size,) if along == "size" else (row.num_iterations, row.iteration)
+            groups.setdefault(key, []).append(row)
+        chosen = [groups[key] for key in sorted(groups)]
+        places = np.array([np.mean([getattr(row, along) for row in group]) for group in chosen])
+        return places, [np.log10([row.value for row in group]) for group in chosen]
 
 
 def _format(cell: object) -> object:

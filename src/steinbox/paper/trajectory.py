@@ -45,19 +45,21 @@ def trajectory(
     score: Callable[[Array], Array] | None = None,
     watch: bool = True,
     burn_in: int = 0,
+    batches_per_iteration: int = 1,
     sizes: Sequence[int] = (),
     max_evals: int | None = None,
     checkpoint: Path | None = None,
 ) -> list[Row]:
     """All metrics at the end of a run and, if ``watch``, the first of them at several iterations.
 
-    Iterations are counted from the end of the burn-in. The first ``sizes`` particles are also measured by themselves
-    at the end: once a proposal is learned, chains are independent of each other. A long run is kept in the file
-    ``checkpoint`` until it is finished: if it is killed it continues from there, and its seconds count from then. A
-    method that cannot continue, or whose particles have left the support, ends with those that it has.
+    Iterations are counted from the end of the burn-in; each has as many batches as it takes to move all particles. The
+    first ``sizes`` particles are also measured by themselves at the end: once a proposal is learned, chains are
+    independent of each other. A long run is kept in the file ``checkpoint`` until it is finished: if it is killed it
+    continues from there, and its seconds count from then. A method that cannot continue, or whose particles have left
+    the support, ends with those that it has.
     """
     rows_path = None if checkpoint is None else checkpoint.with_suffix(".rows")
-    recorder = _Recorder(task, measure, burn_in, watch, rows_path)
+    recorder = _Recorder(task, measure, burn_in, batches_per_iteration, watch, rows_path)
     result = sample(
         log_prob,
         initial,
@@ -119,8 +121,10 @@ def make_rows(
 class _Recorder:
     """A callback that measures the particles at some iterations, and the time of the run without that."""
 
-    def __init__(self, task: Task, measure: Measure, burn_in: int, watch: bool, path: Path | None) -> None:
-        self.task, self.measure, self.burn_in, self.path = task, measure, burn_in, path
+    def __init__(
+        self, task: Task, measure: Measure, burn_in: int, batches: int, watch: bool, path: Path | None
+    ) -> None:
+        self.task, self.measure, self.burn_in, self.batches, self.path = task, measure, burn_in, batches, path
         self.rows: list[Row] = [] if path is None else list(Table.read(path))
         wanted = set(iterations_to_measure(task.num_iterations).tolist()) if watch else set()
         self.iterations = wanted - {row.iteration for row in self.rows}
@@ -130,8 +134,8 @@ class _Recorder:
         return time.perf_counter() - self.start - self.measuring
 
     def __call__(self, iteration: Iteration) -> None:
-        number = iteration.index - self.burn_in
-        if number not in self.iterations:
+        number, rest = divmod(iteration.index - self.burn_in, self.batches)
+        if rest or number not in self.iterations:
             return
         seconds, pause = self.seconds(), time.perf_counter()
         sample = iteration.sample

@@ -9,10 +9,11 @@ import numpy as np
 from scipy.special import logsumexp
 
 from steinbox.common.arrays import Array
+from steinbox.common.checks import is_number, require_component
 from steinbox.common.serialization import serializable
 from steinbox.densities.initial import Initial
 from steinbox.evaluation import Evaluation
-from steinbox.maps.coordinates import Affine, Whitened
+from steinbox.maps.coordinates import Affine, Coordinates, Whitened
 from steinbox.numerics.weights import effective_sample_size, normalize
 from steinbox.samplers.acceptance import acceptance_probability, robbins_monro
 from steinbox.samplers.annealing import Schedule, interpolate, path_warnings
@@ -59,12 +60,22 @@ class AISState:
 @dataclass(frozen=True, kw_only=True)
 class _AnnealedImportance(AnnealedFixedLength[AISState]):
     schedule: Schedule = field(default_factory=lambda: Schedule(fraction=1.0, power=2.0))
+    coordinates: Coordinates = field(default_factory=Whitened)
+    step: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_component("coordinates", self.coordinates, "fit", "coordinates.Whitened()")
+        if self.step is not None and not (is_number(self.step) and self.step > 0):
+            raise ValueError(f"annealed importance sampling expects a positive step or None, got {self.step!r}")
 
     def _plan(self, problem: Problem, drift: Drift) -> AnnealedImportanceSampler:
         if problem.num_particles < 8:
             raise ValueError(f"annealed importance sampling expects at least 8 chains, got {problem.num_particles}")
         num_iterations = self.count_iterations(problem)
-        return AnnealedImportanceSampler(self.path_base(problem), self.schedule, drift, num_iterations)
+        return AnnealedImportanceSampler(
+            self.path_base(problem), self.schedule, drift, num_iterations, self.coordinates, self.step
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,6 +93,10 @@ class AIS(_AnnealedImportance):
     schedule : Schedule
     base : distribution, optional
         The p0 of the path; the initial distribution if not given.
+    coordinates : Coordinates
+        In which a step is isotropic: fitted to the half at rest, or ``coordinates.Plain()``.
+    step : float, optional
+        The standard deviation of a move's noise. If not given, it is learned from how many moves are accepted.
 
     Notes
     -----
@@ -117,7 +132,7 @@ class GFAIS(_AnnealedImportance):
     ----------
     surrogate : Surrogate or Builder
         The interpolant if not given; ``surrogates.KernelCurve()`` is the paper's.
-    num_iterations, schedule, base
+    num_iterations, schedule, base, coordinates, step
         As for :class:`AIS`.
 
     Examples
@@ -158,6 +173,8 @@ class AnnealedImportanceSampler(CountingSampler[AISState]):
     schedule: Schedule
     drift: Drift
     num_iterations: int
+    coordinates: Coordinates
+    step: float | None
 
     @property
     def tolerates_empty_batch(self) -> bool:
@@ -175,7 +192,7 @@ class AnnealedImportanceSampler(CountingSampler[AISState]):
             proposed=particles,
             half=0,
             temperature=0.0,
-            log_step=0.0,
+            log_step=0.0 if self.step is None else float(np.log(self.step / _first_step(particles.shape[1]))),
             sweep=0,
             num_iterations=self.num_iterations,
         )
@@ -228,12 +245,15 @@ class AnnealedImportanceSampler(CountingSampler[AISState]):
         there = self._log_path(points, log_prob, state.temperature)
         probability = acceptance_probability(here, there, correction)
         accepted = rng.random(len(points)) < probability
+        log_step = state.log_step
+        if self.step is None:
+            log_step = robbins_monro(log_step, float(probability.mean()), TARGET_ACCEPTANCE, 1 + state.sweep)
         moved = replace(
             state,
             points=_with(state.points, moving, np.where(accepted[:, None], points, current)),
             log_prob=_with(state.log_prob, moving, np.where(accepted, log_prob, state.log_prob[moving])),
             score=_with(state.score, moving, np.where(accepted[:, None], score, state.score[moving])),
-            log_step=robbins_monro(state.log_step, float(probability.mean()), TARGET_ACCEPTANCE, 1 + state.sweep),
+            log_step=log_step,
         )
         return moved, float(probability.mean())
 
@@ -254,7 +274,7 @@ class AnnealedImportanceSampler(CountingSampler[AISState]):
         return np.asarray(coordinates.forward(points) + 0.5 * step**2 * bounded)
 
     def _coordinates(self, state: AISState) -> Affine:
-        return Whitened().fit(state.points[state.resting])
+        return self.coordinates.fit(state.points[state.resting])
 
     def _log_path(self, points: Array, log_prob: Array, temperature: float) -> Array:
         return interpolate(self.base.log_prob(points), log_prob, temperature)

@@ -29,7 +29,7 @@ def plot_flow(table: Table) -> Figure:
     from steinbox.sample import sample
 
     target, times = paper_gaussian(), (0, 20, 100, 400)
-    figure = Figure(figsize=(11, 8), layout="constrained")
+    figure = Figure(figsize=(7.2, 5.6), layout="constrained")
     rhos: dict[str, surrogates.Surrogate] = {
         "ρ = p (SVGD)": target,
         "σρ = 3σ": paper_gaussian_surrogate(),
@@ -52,6 +52,6 @@ def plot_flow(table: Table) -> Figure:
             axes.scatter(*clouds[step].T, s=8, color="#b3202c", edgecolors="none")
             for path in np.array(clouds[: step + 1 : max(1, step // 25)]).swapaxes(0, 1)[::5]:
                 axes.plot(*path.T, color="#b3202c", linewidth=0.4, alpha=0.6)
-            axes.set_title(f"{name}, {step} steps", fontsize=9)
+            axes.set_title(f"{name}, {step} steps", fontsize=8)
             axes.set(xlim=(-6, 6), ylim=(-6, 6))
     return figure

@@ -12,14 +12,19 @@ from steinbox.paper.figures.gaussian_rows import (
     BEST_RATIO,
     FARTHEST,
     FLAT,
-    RULES,
     final_values,
     hybrid_ratios,
     list_distances,
     list_ratios,
+    list_starts,
     surrogate_setting,
+    with_start,
 )
+from steinbox.paper.figures.settings import RULES
 from steinbox.paper.table import Seeds, Table
+
+MAX_WORSE = 0.1  # of log10: what Figure 2 calls to catch up
+BANDWIDTHS = {"paper": "the paper's bandwidth", "liu-wang": "bandwidth med²/log(n + 1)", "median": "bandwidth med²"}
 
 
 def claims(table: Table) -> list[Claim]:
@@ -29,10 +34,8 @@ def claims(table: Table) -> list[Claim]:
     def mmd(method: str, setting: str) -> Seeds:
         return log10(get(method, setting, "mmd2"))
 
-    def mean_mse(method: str, setting: str) -> Seeds:
-        return log10(get(method, setting, "mean_mse"))
-
-    exact, flat = mmd(EXACT, ""), f"paper {FLAT}"
+    exact = mmd(EXACT, "")
+    flat = {f"start N(0, {start:g}² I)": with_start(f"paper {FLAT}", start) for start in list_starts(table)}
     best = {rule: mmd(GF_SVGD, f"{rule} {surrogate_setting(FARTHEST, BEST_RATIO)}") for rule in RULES}
     matched = mmd(GF_SVGD, f"paper {surrogate_setting(0, BEST_RATIO)}")
     one = dict.fromkeys(exact, 1.0)
@@ -47,25 +50,32 @@ def claims(table: Table) -> list[Claim]:
             "Fig. 1(a)",
             (below("‖μρ−μ‖² = 0 against 8, σρ = 3σ", matched, best["paper"]),),
         ),
-        Claim(
-            "ρ = 1 does reasonably well in MMD and for the mean: no worse than exact Monte Carlo",
-            "Fig. 1(a, b)",
-            (
-                not_above("log10 MMD²", mmd(GF_SVGD, flat), exact),
-                not_above(
-                    "log10 MSE of the mean", log10(get(GF_SVGD, flat, "mean_mse")), log10(get(EXACT, "", "mean_mse"))
+        *[
+            Claim(
+                f"ρ = 1 does reasonably well {what}; our reading: at most {MAX_WORSE} worse than as many exact draws",
+                panel,
+                tuple(
+                    not_above(name, log10(get(GF_SVGD, setting, metric)), log10(get(EXACT, "", metric)), MAX_WORSE)
+                    for name, setting in flat.items()
                 ),
-            ),
-        ),
+            )
+            for what, panel, metric in (
+                ("in MMD", "Fig. 1(a)", "mmd2"),
+                ("for the mean", "Fig. 1(b)", "mean_mse"),
+            )
+        ],
         Claim(
             "ρ = 1 over-estimates the variance",
             "Fig. 1(c)",
-            (below("1 against estimated / exact variance", one, get(GF_SVGD, flat, "variance_ratio")),),
+            tuple(
+                below(f"{name}: 1 against estimated / exact variance", one, get(GF_SVGD, setting, "variance_ratio"))
+                for name, setting in flat.items()
+            ),
         ),
         Claim(
             "SVGD under-estimates the variance",
             "Section 5.1",
-            tuple(below(f"bandwidth rule: {rule}", get(SVGD, rule, "variance_ratio"), one) for rule in RULES),
+            tuple(below(BANDWIDTHS[rule], get(SVGD, rule, "variance_ratio"), one) for rule in RULES),
         ),
         Claim(
             "GF-SVGD is better than importance sampling for every ρ",
@@ -75,12 +85,12 @@ def claims(table: Table) -> list[Claim]:
         Claim(
             "at the best σρ, GF-SVGD is better than exact Monte Carlo",
             "Fig. 1(d)",
-            tuple(below(f"bandwidth rule: {rule}", best[rule], exact) for rule in RULES),
+            tuple(below(BANDWIDTHS[rule], best[rule], exact) for rule in RULES),
         ),
         Claim(
             "at the best σρ, GF-SVGD is better than SVGD",
             "Fig. 1(d)",
-            tuple(below(f"bandwidth rule: {rule}", best[rule], mmd(SVGD, rule)) for rule in RULES),
+            tuple(below(BANDWIDTHS[rule], best[rule], mmd(SVGD, rule)) for rule in RULES),
         ),
         Claim("a hybrid of SVGD and ρ = 1 has a more calibrated variance", "Section 5.1", (_hybrid_finding(table),)),
     ]
@@ -115,7 +125,8 @@ def _importance_sampling_finding(table: Table, distance: float) -> Finding:
     ]
     lost = [f"; not at log10 σρ/σ = {finding.setting}: {finding.measured}" for finding in findings if not finding.holds]
     measured = f"better for {len(findings) - len(lost)} of {len(findings)} surrogates{''.join(lost)}"
-    return Finding(f"‖μρ−μ‖² = {distance:g}", measured, not lost, is_one_seed=_is_one_seed(table))
+    panel = f"‖μρ−μ‖² = {distance:g}{', as in the panel' if distance == FARTHEST else ''}"
+    return Finding(panel, measured, not lost, is_one_seed=_is_one_seed(table))
 
 
 def _hybrid_finding(table: Table) -> Finding:
@@ -127,7 +138,7 @@ def _hybrid_finding(table: Table) -> Finding:
     svgd = plus_minus(final_values(table, SVGD, "paper", "variance_ratio"))
     measured = f"estimated / exact variance: {text}, λ = 0: {svgd}, λ = 1: {ratios[-1].mean():.2f}"
     is_closer = bool(abs(ratios[best].mean() - 1) < abs(ratios[0].mean() - 1))
-    return Finding("paper's bandwidth", measured, is_closer, is_one_seed=_is_one_seed(table))
+    return Finding(BANDWIDTHS["paper"], measured, is_closer, is_one_seed=_is_one_seed(table))
 
 
 def _is_one_seed(table: Table) -> bool:

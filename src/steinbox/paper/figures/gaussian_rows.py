@@ -6,12 +6,14 @@ import numpy as np
 
 from steinbox.common.arrays import Array
 from steinbox.paper.figures.drawing import GF_SVGD, SVGD
+from steinbox.paper.figures.settings import parse_options
 from steinbox.paper.table import Row, Seeds, Table
 
 HYBRID = "hybrid"
-RULES = ("paper", "liu-wang", "median")
 FARTHEST = 8.0  # the squared distance of panel (d)
 FLAT = "ratio=inf"  # the flat surrogate has no center
+STARTS = (0.5, 1.0, 2.0, 3.0)  # standard deviations, on which the paper is silent
+DEFAULT_START = 3.0
 BEST_RATIO = 0.5  # log10 of the ratio of variances that the paper finds best
 
 
@@ -20,9 +22,9 @@ def surrogate_setting(distance: float, ratio: float) -> str:
     return f"distance={distance:g} ratio={ratio:g}" if np.isfinite(ratio) else FLAT
 
 
-def parse_options(setting: str) -> dict[str, str]:
-    """The parts ``name=value`` of a setting."""
-    return dict(part.split("=") for part in setting.split() if "=" in part)
+def with_start(setting: str, std: float) -> str:
+    """The setting with a start N(0, std² I); a standard deviation of 3 is not written."""
+    return setting if std == DEFAULT_START else f"{setting} start={std:g}"
 
 
 def final_values(table: Table, method: str, setting: str, metric: str) -> Seeds:
@@ -38,6 +40,11 @@ def list_distances(table: Table) -> list[float]:
 def list_ratios(table: Table) -> list[float]:
     """Log10 of the variances' ratios of all surrogates; infinity is the flat one."""
     return sorted({float(_option(row, "ratio", "inf")) for row in table.where(method=GF_SVGD)})
+
+
+def list_starts(table: Table) -> list[float]:
+    """The standard deviations of the starts of the flat surrogate."""
+    return sorted({float(_option(row, "start", str(DEFAULT_START))) for row in table.where(method=GF_SVGD)})
 
 
 def hybrid_ratios(table: Table) -> tuple[list[float], list[Array]]:

@@ -13,21 +13,21 @@ from steinbox.common.arrays import Array
 from steinbox.paper.claims import Claim
 from steinbox.paper.datasets import load_glass, load_susy
 from steinbox.paper.experiment import Experiment
-from steinbox.paper.figures.drawing import CHAINS, DEFAULT, EXACT, INTERPOLANT, KERNEL_CURVE, SMC, finish, legend
+from steinbox.paper.figures.drawing import CHAINS, DEFAULT, EXACT, INTERPOLANT, KERNEL_CURVE, SMC, finish, name_lines
 from steinbox.paper.figures.gmm import OURS, PAPER, make_sampler
-from steinbox.paper.figures.panels import Curve, convergence, largest_size
+from steinbox.paper.figures.panels import Curve, convergence, largest_size, summary
 from steinbox.paper.figures.rbm import (
     burn_in_setting,
     converges_fastest,
+    list_chains,
     list_curves,
     make_budgeted,
     make_chains,
-    summarize,
 )
 from steinbox.paper.ground_truth import ground_truth
 from steinbox.paper.measures import ReferenceDraws
 from steinbox.paper.table import Row, Table, Task
-from steinbox.paper.targets import GPClassification, Laplace, paper_gp_initial
+from steinbox.paper.targets import ExpectationPropagation, GPClassification, Laplace, paper_gp_initial
 from steinbox.paper.trajectory import exact_rows, trajectory
 
 if TYPE_CHECKING:
@@ -48,12 +48,14 @@ class Config:
     num_interpolant_iterations: int
     num_particles: int = 200
     reference: tuple[int, int, int] = (20_000, 100, 400)
-    max_r_hat: float = 1.05
+    max_r_hat: float = 1.01
+    approximation: str = "ep"
 
     @property
     def name(self) -> str:
-        """Of the data."""
-        return "susy" if self.num_rows else "glass"
+        """Of the data and the approximation, as in the experiment's name."""
+        data = "susy" if self.num_rows else "glass"
+        return data if self.approximation == "ep" else f"{data}-{self.approximation}"
 
     @property
     def dimension(self) -> int:
@@ -66,14 +68,21 @@ _SIZES = {
     "quick": Config(60, 1, 40, 40, 20, num_particles=50, reference=(8_000, 40, 200), max_r_hat=1.1),
     "full": Config(200, 5, 100, 6000, 100),
 }
-_GLASS_SIZES = {name: replace(config, num_rows=0) for name, config in _SIZES.items()}
+_APPROXIMATIONS: dict[str, ExpectationPropagation | Laplace] = {"ep": ExpectationPropagation(), "laplace": Laplace()}
+
+
+def _sizes(approximation: str, *, is_glass: bool) -> dict[str, Config]:
+    return {
+        name: replace(config, approximation=approximation, num_rows=0 if is_glass else config.num_rows)
+        for name, config in _SIZES.items()
+    }
 
 
 @cache
-def make_target(num_rows: int) -> GPClassification:
+def make_target(num_rows: int, approximation: str) -> GPClassification:
     """The posterior, its estimate made a function by common random numbers."""
     data = load_susy(num_rows) if num_rows else load_glass()
-    return GPClassification(data.features, data.labels, approximation=Laplace(), seed=0)
+    return GPClassification(data.features, data.labels, approximation=_APPROXIMATIONS[approximation], seed=0)
 
 
 def tasks(config: Config) -> list[Task]:
@@ -103,7 +112,7 @@ def prepare(config: Config, folder: Path, num_jobs: int) -> None:
     num_evals, num_chains, num_steps = config.reference
     initial = paper_gp_initial(0, dimension=config.dimension)
     draws, r_hat = ground_truth(
-        make_target(config.num_rows),
+        make_target(config.num_rows, config.approximation),
         initial,
         num_evals=num_evals,
         num_chains=num_chains,
@@ -120,7 +129,10 @@ def measure(config: Config, task: Task, folder: Path) -> list[Row]:
     """The rows of one run."""
     with np.load(reference_path(config, folder)) as file:
         draws = file["draws"].astype(np.float64)
-    target, initial = make_target(config.num_rows), paper_gp_initial(task.seed, dimension=config.dimension)
+    target, initial = (
+        make_target(config.num_rows, config.approximation),
+        paper_gp_initial(task.seed, dimension=config.dimension),
+    )
     if task.method == EXACT:
         return _rows_of_draws(task, draws)
     measured = ReferenceDraws(draws)
@@ -152,30 +164,45 @@ def plot(table: Table) -> Figure:
     """Figure 4: against iterations excluding the burn-in, and against all evaluations."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(11, 4.6), layout="constrained")
+    figure = Figure(figsize=(7.2, 3.6), layout="constrained")
     panels = figure.subplots(1, 2, sharey=True)
     for axes, along, title in zip(
         panels, ("iteration", "evaluations"), ("excluding burn-in", "all evaluations counted"), strict=True
     ):
-        convergence(axes, table, list_curves(table), largest_size(table), along)
-        finish(axes, f"n = {largest_size(table)}, {title}", f"{along.rstrip('s')}s", "log10 MMD²", logarithmic=True)
-    legend(figure, panels)
+        convergence(axes, table, list_curves(table, PAPER), largest_size(table), along)
+        finish(axes, title, f"{along.rstrip('s')}s", "log10 MMD²", logarithmic=True)
+    name_lines(panels[1])
     return figure
 
 
 def claims(table: Table) -> list[Claim]:
     """Section 5.4."""
     ours = {"kernel curve": Curve(KERNEL_CURVE, PAPER), "interpolant, package defaults": Curve(INTERPOLANT, OURS)}
-    others = [curve for curve in list_curves(table) if curve.method in CHAINS]
-    return converges_fastest(table, ours, others, largest_size(table), "Fig. 4")
+    return converges_fastest(table, ours, list_chains(table), largest_size(table), "Fig. 4")
+
+
+def _summarize(table: Table) -> list[list[str]]:
+    """Final values of all methods."""
+    return summary(table, list_curves(table, PAPER), largest_size(table))
 
 
 _common = partial(
-    Experiment, tasks=tasks, measure=measure, plot=plot, claims=claims, summary=summarize, more={}, prepare=prepare
+    Experiment, tasks=tasks, measure=measure, plot=plot, claims=claims, summary=_summarize, more={}, prepare=prepare
 )
+_TITLE = "Gaussian process classification"
 GP_GLASS = _common(
-    name="gp-glass", title="Figure 4(a): Gaussian process classification, Glass, 9 dimensions", sizes=_GLASS_SIZES
+    name="gp-glass", title=f"Figure 4(a): {_TITLE}, Glass, 9 dimensions", sizes=_sizes("ep", is_glass=True)
 )
 GP_SUSY = _common(
-    name="gp-susy", title="Figure 4(b): Gaussian process classification, SUSY, 18 dimensions", sizes=_SIZES
+    name="gp-susy", title=f"Figure 4(b): {_TITLE}, SUSY, 18 dimensions", sizes=_sizes("ep", is_glass=False)
+)
+GP_GLASS_LAPLACE = _common(
+    name="gp-glass-laplace",
+    title=f"Figure 4(a) with Laplace's approximation: {_TITLE}, Glass, 9 dimensions",
+    sizes=_sizes("laplace", is_glass=True),
+)
+GP_SUSY_LAPLACE = _common(
+    name="gp-susy-laplace",
+    title=f"Figure 4(b) with Laplace's approximation: {_TITLE}, SUSY, 18 dimensions",
+    sizes=_sizes("laplace", is_glass=False),
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from steinbox.paper.claims import log10, plus_minus
-from steinbox.paper.figures.drawing import EXACT, finish, legend, level, line
+from steinbox.paper.figures.drawing import EXACT, finish, level, line, name_lines
 from steinbox.paper.table import Seeds, Table
 
 if TYPE_CHECKING:
@@ -66,18 +66,20 @@ def four_panels(table: Table, curves: Sequence[Curve], size: int) -> Figure:
     """Convergence with a fixed number of particles, and three metrics at the end against their number."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(15, 4.3), layout="constrained")
-    panels = figure.subplots(1, 4)
+    figure = Figure(figsize=(7.2, 6.4), layout="constrained")
+    panels = figure.subplots(2, 2).ravel()
     convergence(panels[0], table, curves, size, "iteration")
     finish(panels[0], f"(a) convergence, n = {size}", "iterations", "log10 MMD²", logarithmic=True)
     for axes, letter, (metric, name) in zip(panels[1:], "bcd", _METRICS.items(), strict=True):
         for curve in (*curves, Curve(EXACT, "")):
-            line(axes, _final_rows(table, curve, metric), "size", curve.name)
+            style = "--" if curve.method == EXACT else "-"
+            line(axes, _final_rows(table, curve, metric), "size", curve.name, style)
         finish(axes, f"({letter}) {name}", "particles n", name, logarithmic=True)
         sizes = sorted({row.size for row in table})
         axes.set_xticks(sizes, [str(each) for each in sizes])
         axes.minorticks_off()
-    legend(figure, panels)
+    for axes in (panels[1], panels[3]):
+        name_lines(axes)
     return figure
 
 
@@ -85,11 +87,11 @@ def against_evaluations(table: Table, curves: Sequence[Curve], size: int) -> Fig
     """MMD against the number of evaluations, including the burn-in."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(8.5, 5.5), layout="constrained")
+    figure = Figure(figsize=(7.2, 4.0), layout="constrained")
     axes = figure.subplots()
     convergence(axes, table, curves, size, "evaluations")
     finish(axes, f"n = {size}, all evaluations counted", "evaluations", "log10 MMD²", logarithmic=True)
-    legend(figure, [axes])
+    name_lines(axes)
     return figure
 
 

@@ -12,8 +12,9 @@ import numpy as np
 from steinbox import baselines
 from steinbox.paper.claims import Claim, Finding, below
 from steinbox.paper.experiment import Experiment
+from steinbox.paper.figures import tuned
 from steinbox.paper.figures.drawing import CHAINS, DEFAULT, EXACT, INTERPOLANT, KAMH, KERNEL_CURVE, KHMC, SMC
-from steinbox.paper.figures.gmm import MEDIAN, OURS, PAPER, make_sampler
+from steinbox.paper.figures.gmm import OURS, PAPER, make_sampler
 from steinbox.paper.figures.panels import (
     EARLY_SHARE,
     Curve,
@@ -24,6 +25,7 @@ from steinbox.paper.figures.panels import (
     largest_size,
     summary,
 )
+from steinbox.paper.figures.settings import parse_options
 from steinbox.paper.measures import SphericalMixture
 from steinbox.paper.table import Row, Seeds, Table, Task
 from steinbox.paper.targets import paper_rbm, paper_rbm_initial
@@ -51,8 +53,17 @@ class Config:
 SIZES = {
     "miniature": Config(2, 12, 6, num_interpolant_iterations=4, sizes=(20, 30)),
     "quick": Config(2, 300, 600, num_interpolant_iterations=100, sizes=(50, 100)),
-    "full": Config(10, 2000, 10_000),
+    "full": Config(20, 2000, 10_000),
 }
+READINGS = {
+    "learning rate 0.1": PAPER,
+    "best learning rate": tuned.RBM[KERNEL_CURVE].rate,
+    "best learning rate and bandwidth": tuned.RBM[KERNEL_CURVE].all,
+}
+"""How the paper can be read where it is silent: the setting of AGF-SVGD with its kernel curve."""
+
+_BEST = READINGS["best learning rate"]
+THEIR_LAMBDA = "lambda=0.001"  # the regularization in the examples of KHMC's authors
 
 
 def tasks(config: Config) -> list[Task]:
@@ -62,9 +73,11 @@ def tasks(config: Config) -> list[Task]:
     interpolant, SMC also as many as the paper's methods.
     """
     long, short, largest = config.num_iterations, config.num_interpolant_iterations, max(config.sizes)
-    everywhere = [(EXACT, "", long), (KERNEL_CURVE, PAPER, long), (INTERPOLANT, OURS, short)]
+    everywhere = [(EXACT, "", long), (KERNEL_CURVE, _BEST, long), (INTERPOLANT, OURS, short)]
     everywhere += [(DEFAULT, OURS, short), (SMC, OURS, short), (SMC, OURS, long)]
-    once = [(KERNEL_CURVE, MEDIAN, long), *[(method, burn_in_setting(config.burn_in), long) for method in CHAINS]]
+    burn_in = burn_in_setting(config.burn_in)
+    once = [(KERNEL_CURVE, setting, long) for setting in dict.fromkeys(READINGS.values()) if setting != _BEST]
+    once += [(method, burn_in, long) for method in CHAINS] + [(KHMC, f"{burn_in} {THEIR_LAMBDA}", long)]
     runs = [*[(run, size) for size in config.sizes for run in everywhere], *[(run, largest) for run in once]]
     return [
         Task(method, setting, size, num_iterations, seed)
@@ -96,8 +109,12 @@ def measure(config: Config, task: Task, folder: Path) -> list[Row]:
 def make_chains(task: Task, num_burn_in: int) -> Method[Any]:
     """KAMH or KHMC, which learn during the burn-in only."""
     num_steps = num_burn_in + task.num_iterations
-    kind = baselines.KAMH if task.method == KAMH else baselines.KHMC
-    return kind(num_iterations=num_steps, adaptation=num_burn_in / num_steps, max_history=_MAX_HISTORY[task.method])
+    common: dict[str, Any] = {"num_iterations": num_steps, "adaptation": num_burn_in / num_steps}
+    if task.method == KAMH:
+        return baselines.KAMH(max_history=_MAX_HISTORY[KAMH], **common)
+    options = parse_options(task.setting)
+    regularization = float(options["lambda"]) if "lambda" in options else None
+    return baselines.KHMC(max_history=_MAX_HISTORY[KHMC], regularization=regularization, **common)
 
 
 def make_budgeted(method: str) -> Method[Any]:
@@ -105,20 +122,24 @@ def make_budgeted(method: str) -> Method[Any]:
     return baselines.SMC() if method == SMC else AdaptiveImportanceSampling(stop_early=False)
 
 
-def list_curves(table: Table) -> list[Curve]:
-    """The methods; the chains with every burn-in they had, of which the longest is not named."""
+def list_curves(table: Table, setting: str = _BEST) -> list[Curve]:
+    """The methods, AGF-SVGD with this setting; of the chains with several burn-ins the longest is not named."""
+    return [Curve(KERNEL_CURVE, setting), *list_chains(table), *[Curve(method, OURS) for method in _OURS]]
+
+
+def list_chains(table: Table) -> list[Curve]:
+    """KAMH and KHMC with every setting they had."""
     runs = {(row.method, row.setting) for row in table if row.method in CHAINS}
-    longest = max((_num_steps(setting) for _, setting in runs), default=0)
-    chains = sorted(runs, key=lambda run: (CHAINS.index(run[0]), -_num_steps(run[1])))
-    return [
-        Curve(KERNEL_CURVE, PAPER),
-        *[Curve(*run, "" if _num_steps(run[1]) == longest else ", ".join(run)) for run in chains],
-        *[Curve(method, OURS) for method in (INTERPOLANT, SMC, DEFAULT)],
-    ]
+    longest = burn_in_setting(max((_num_steps(setting) for _, setting in runs), default=0))
+    chains = sorted(runs, key=lambda run: (CHAINS.index(run[0]), -_num_steps(run[1]), len(run[1])))
+    return [Curve(*run, ", ".join(run).replace(f", {longest}", "").replace(" lambda", ", λ")) for run in chains]
+
+
+_OURS = (INTERPOLANT, SMC, DEFAULT)
 
 
 def _num_steps(setting: str) -> int:
-    return int(setting.split()[-1])
+    return int(setting.split()[1])
 
 
 def plot(table: Table) -> Figure:
@@ -133,18 +154,16 @@ def plot_evaluations(table: Table) -> Figure:
 
 def summarize(table: Table) -> list[list[str]]:
     """Final values of all methods."""
-    return summary(table, list_curves(table), largest_size(table))
+    others = [Curve(KERNEL_CURVE, setting) for setting in dict.fromkeys(READINGS.values()) if setting != _BEST]
+    return summary(table, [*others, *list_curves(table)], largest_size(table))
 
 
 def claims(table: Table) -> list[Claim]:
     """Section 5.3, sentence by sentence."""
     size = largest_size(table)
-    burn_ins = [curve for curve in list_curves(table) if curve.method in CHAINS]
-    ours = {
-        "kernel curve": Curve(KERNEL_CURVE, PAPER),
-        "kernel curve, bandwidth med²": Curve(KERNEL_CURVE, MEDIAN),
-        "interpolant, package defaults": Curve(INTERPOLANT, OURS),
-    }
+    burn_ins = list_chains(table)
+    ours = {f"kernel curve ({_read_as(setting)})": Curve(KERNEL_CURVE, setting) for setting in READINGS.values()}
+    ours["interpolant, package defaults"] = Curve(INTERPOLANT, OURS)
     names = {"mean_mse": "mean", "variance_mse": "variance", "mmd2": "MMD"}
 
     def compare(metric: str, others: list[Curve]) -> tuple[Finding, ...]:
@@ -165,6 +184,11 @@ def claims(table: Table) -> list[Claim]:
             for panel, (metric, name) in zip("bcd", names.items(), strict=True)
         ],
     ]
+
+
+def _read_as(setting: str) -> str:
+    """The readings that have this setting."""
+    return ", ".join(name for name, each in READINGS.items() if each == setting)
 
 
 def converges_fastest(table: Table, ours: dict[str, Curve], others: list[Curve], size: int, source: str) -> list[Claim]:

@@ -18,6 +18,8 @@ from steinbox.samplers.markov.chains import MarkovChains
 from steinbox.samplers.markov.kamh import reservoir
 
 REFIT_GROWTH = 1.2  # the family is fitted anew whenever the number of steps has grown by this factor
+_RIDGE_PER_POINT = 1e-3  # of the lite family: the sum over points grows with them, and so must what restrains it
+_RIDGE_OF_FEATURES = 0.1  # of the finite family: with less, chains in the tails are sent anywhere
 
 
 class Energy(Protocol):
@@ -35,13 +37,15 @@ class LiteFamily:
 
     Score matching (Hyvärinen, 2005) minimizes
     :math:`\sum_i \sum_l \partial_l^2 f(z_i) + \tfrac12 (\partial_l f(z_i))^2`. With
-    :math:`k = e^{-\|z - z'\|^2 / \sigma}` this is :math:`(C + \lambda (K + I))\, \alpha = -b`, where
+    :math:`k = e^{-\|z - z'\|^2 / \sigma}` this is
+    :math:`(C + \tfrac{4}{\sigma^2} \lambda (K + I))\, \alpha = -b`, where
 
     .. math:: b_j = \sum_{il} \partial_l^2 k(z_j, z_i), \qquad
               C_{jk} = \sum_{il} \partial_l k(z_j, z_i)\, \partial_l k(z_k, z_i),
 
     and C is three matrix products, since :math:`\partial_l k = \tfrac{2}{\sigma} (D_l K - K D_l)` with diagonal
-    :math:`D_l` (Strathmann et al., 2015, Proposition 1 and Appendix).
+    :math:`D_l` (Strathmann et al., 2015, Proposition 1 and Appendix; their C is this one times
+    :math:`\sigma^2/4`, which is where the factor of their :math:`\lambda` comes from).
     """
 
     centers: Array
@@ -49,8 +53,9 @@ class LiteFamily:
     bandwidth: float
 
     @classmethod
-    def fit(cls, z: Array, bandwidth: float, regularization: float, rng: np.random.Generator) -> LiteFamily:
+    def fit(cls, z: Array, bandwidth: float, regularization: float | None, rng: np.random.Generator) -> LiteFamily:
         """Match the score of the points."""
+        factor = _RIDGE_PER_POINT * len(z) if regularization is None else 4 * regularization / bandwidth**2
         squares = squared_distances(z, z)
         kernel = RBF().value(squares / bandwidth)
         b = (kernel * (4 * squares / bandwidth**2 - 2 * z.shape[1] / bandwidth)).sum(axis=1)
@@ -58,8 +63,7 @@ class LiteFamily:
         crossed = (kernel * gram) @ kernel
         middle = (kernel * np.diag(gram)) @ kernel
         c = (4 / bandwidth**2) * ((kernel @ kernel) * gram - crossed - crossed.T + middle)
-        ridge = regularization * len(z) * (kernel + np.eye(len(z)))
-        return cls(z, np.linalg.solve(c + ridge, -b), bandwidth)
+        return cls(z, np.linalg.solve(c + factor * (kernel + np.eye(len(z))), -b), bandwidth)
 
     def gradient(self, z: Array) -> Array:
         return kernel_expansion(z, self.centers, self.coefficients, RBF(), self.bandwidth)[1]
@@ -72,7 +76,8 @@ class FiniteFamily:
 
     The m features are :math:`\phi_j(z) = \cos(\omega_j^\top z + u_j)` with
     :math:`\omega_j \sim N(0, \tfrac{2}{\sigma} I)`, whose average products are the Gaussian kernel. The cost of a fit
-    is linear in the number of points.
+    is linear in the number of points. Proposition 2 has features :math:`\sqrt{2/m}\,\phi_j`, so that its
+    :math:`\lambda` counts m/2 times here.
     """
 
     frequencies: Array
@@ -81,7 +86,7 @@ class FiniteFamily:
 
     @classmethod
     def fit(
-        cls, z: Array, bandwidth: float, regularization: float, rng: np.random.Generator, num_features: int = 300
+        cls, z: Array, bandwidth: float, regularization: float | None, rng: np.random.Generator, num_features: int = 300
     ) -> FiniteFamily:
         """Match the score of the points."""
         frequencies = np.sqrt(2 / bandwidth) * rng.standard_normal((num_features, z.shape[1]))
@@ -91,7 +96,8 @@ class FiniteFamily:
         lengths = (frequencies**2).sum(axis=1)
         c = (sines.T @ sines) * (frequencies @ frequencies.T) / len(z)
         b = -(cosines * lengths).mean(axis=0)
-        return cls(frequencies, phases, np.linalg.solve(c + regularization * np.eye(num_features), -b))
+        ridge = _RIDGE_OF_FEATURES if regularization is None else 0.5 * num_features * regularization
+        return cls(frequencies, phases, np.linalg.solve(c + ridge * np.eye(num_features), -b))
 
     def gradient(self, z: Array) -> Array:
         sines = np.sin(z @ self.frequencies.T + self.phases)
@@ -151,8 +157,10 @@ class KHMC(MarkovChains):
         What the step size adapts to. The gradient is a fitted one, and on a posterior it fits badly longer steps that
         are accepted less often can be worth it: see the benchmark on the Glass posterior.
     regularization : float, optional
-        The :math:`\lambda` of the fit; 0.001 for the lite family and 0.1 for the finite one if not given. Random
-        features that follow the points too closely send chains in the tails anywhere.
+        The :math:`\lambda` of the fit as Strathmann et al. (2015) define it, in Proposition 1 for the lite family and
+        2 for the finite one, in whitened coordinates; examples in their code have 0.001. If not given, the lite family
+        with n points and bandwidth :math:`\sigma` has :math:`n \sigma^2/4000`, which is far more, and the finite one
+        1/1500.
 
     Examples
     --------
@@ -196,8 +204,7 @@ class KHMC(MarkovChains):
         coordinates = Whitened().fit(distinct)
         z = coordinates.forward(distinct)
         bandwidth = median_squared_distance(z)
-        family, regularization = _FAMILIES[self.family]
-        energy = family.fit(z, bandwidth, self.regularization or regularization, rng)
+        energy = _FAMILIES[self.family].fit(z, bandwidth, self.regularization, rng)
         return replace(proposal, energy=energy, coordinates=coordinates, next_fit=next_fit)
 
 
@@ -208,10 +215,7 @@ class _NoEnergy:
         return np.zeros_like(z)
 
 
-_FAMILIES: dict[str, tuple[type[LiteFamily] | type[FiniteFamily], float]] = {
-    "lite": (LiteFamily, 1e-3),
-    "finite": (FiniteFamily, 0.1),
-}
+_FAMILIES: dict[str, type[LiteFamily] | type[FiniteFamily]] = {"lite": LiteFamily, "finite": FiniteFamily}
 
 
 def leapfrog(energy: Energy, z: Array, momentum: Array, step: float, num_steps: int) -> tuple[Array, Array]:
