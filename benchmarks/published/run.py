@@ -79,28 +79,28 @@ def stop(*_: object) -> None:
 
 
 def run_task(task: Task, limit: float = 0) -> dict[str, object]:
-    """One row; one that fails, or takes more than so many seconds, says so."""
+    """One row; one that fails, or takes more than so many seconds of processor time, says so."""
     warnings.simplefilter("ignore")
-    signal.signal(signal.SIGALRM, stop)
+    signal.signal(signal.SIGPROF, stop)
     case = cases_of(task.suite)[task.case]
     log_likelihood, start, cpu_start = Counted(case, task.seed), time.perf_counter(), time.process_time()
     row: dict[str, object] = asdict(task)
-    signal.setitimer(signal.ITIMER_REAL, limit)
+    signal.setitimer(signal.ITIMER_PROF, limit)
     try:
         answer = find_method(task.method)(case, log_likelihood, task.budget, task.seed)
         row["seconds"] = round(time.perf_counter() - start, 2)
         row["cpu_seconds"] = round(time.process_time() - cpu_start, 2)
         row["density_seconds"] = round(log_likelihood.cpu_seconds, 2)
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
         measured = truth_of(task.suite, task.case).compare(answer)
         row |= {name: float(f"{value:.5g}") for name, value in asdict(measured).items()}
         row["warnings"] = answer.num_warnings
     except TimeIsUp:
-        row["error"] = f"no end after {limit:g} s"
+        row["error"] = f"no end after {limit:g} s of processor time"
     except Exception as error:
         row["error"] = " ".join(f"{type(error).__name__}: {error}".split())[:200]
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
     made = {"version": version_of(task.method) + version(), "date": str(date.today())}
     return row | {"evaluations": log_likelihood.num_evals} | made
 
@@ -152,7 +152,7 @@ def main() -> None:
     parser.add_argument("--num-budgets", type=int, default=3, help="of each target; 1 for that of the paper alone")
     parser.add_argument("--budgets", nargs="+", type=int, default=[], help="others than those of the target")
     parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--limit", type=float, default=0, help="seconds a run may take; 0 for any number")
+    parser.add_argument("--limit", type=float, default=0, help="processor seconds that a run may take; 0: any number")
     parser.add_argument("--jobs", type=int, default=1, help="processes side by side")
     parser.add_argument("--output", type=Path, default=RESULTS)
     arguments = parser.parse_args()

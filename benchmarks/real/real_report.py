@@ -7,6 +7,7 @@ Run ``python benchmarks/real/real_report.py``, then ``python docs/tables.py``.
 
 from __future__ import annotations
 
+import ast
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +19,7 @@ sys.path.append(str(Path(__file__).parent.parent / "published"))
 from posteriors import NAMES, find_posterior
 from rows import Cell, Cells, Row, cells_of, read
 
-RESULTS = Path(__file__).parent.parent / "results"
+RESULTS, PEERS = (Path(__file__).parent.parent / name for name in ("results", "peers"))
 MAX_MMD, MAX_SD_ERROR = 2.0, 0.15
 DEFAULT, BUDGET = "default", 20_000  # of the table with peers
 LABELS = {
@@ -51,6 +52,7 @@ def tables(folder: Path) -> dict[str, list[str]]:
         "default": [heading(own), "", *default_table(cells)],
         "wrong": [heading(own), "", *wrong_table(own)],
         "peers": [others, "", *peer_table(with_peers, methods)],
+        "calls": list(call_table(methods)),
         "summary": [others, "", *summary_table(with_peers, methods)],
     }
 
@@ -129,7 +131,7 @@ def with_range(values: np.ndarray) -> str:
 
 
 def wrong_table(rows: list[Row]) -> Iterator[str]:
-    """Every wrong run of the default."""
+    """Each wrong run of the default."""
     yield "| model | evaluations | seed | MMD / floor | mean, worst | sd, worst | log Z error (claimed) | |"
     yield "|---" * 8 + "|"
     for name in NAMES:
@@ -139,6 +141,19 @@ def wrong_table(rows: list[Row]) -> Iterator[str]:
             log_z = f"{float(row['log_z_error']):+.2g} ({float(row['log_z_claimed']):.2g})".replace("+nan", "unknown")
             verdict = "warned" if is_warned(row) else "**silent**"
             yield f"| {name} | {int(row['budget']):,} | {row['seed']} | {numbers} | {log_z} | {verdict} |"
+
+
+def call_table(methods: list[str]) -> Iterator[str]:
+    """What the modules of the peers say of themselves."""
+    yield "| method | how it is called |"
+    yield "|---|---|"
+    yield "| **steinbox** | `sb.sample(log_prob, start, max_evals=budget, vectorized=True)` |"
+    for method in methods:
+        path = PEERS / method / f"with_{method}.py"
+        if path.exists():
+            text = " ".join(ast.get_docstring(ast.parse(path.read_text())).split()).replace("``", "`")
+            _, _, said = text.partition(": ")
+            yield f"| {LABELS.get(method, method)} | {said} |"
 
 
 def peer_table(cells: Cells, methods: list[str]) -> Iterator[str]:

@@ -1,10 +1,10 @@
-"""Time series: an autoregression, GARCH, Markov switching, a process of counts, a differential equation."""
+"""Time series: an autoregression, GARCH, Markov switching, a differential equation."""
 
 from __future__ import annotations
 
 import numpy as np
 from datasets import numbers, of_r, of_statsmodels, with_intercept
-from posterior import Backend, Posterior, gamma_log, half_normal_log, logistic_density, normal, poisson, student
+from posterior import Backend, Posterior, gamma_log, half_normal_log, logistic_density, normal, student
 
 
 def ar_sunspots() -> Posterior:
@@ -80,23 +80,6 @@ def switching_growth() -> Posterior:
     start = [*[(0.5, 1.0)] * 2, *[(0.0, 0.7)] * 2, *[(1.5, 1.0)] * 2]
     about = "hidden Markov model of two states, growth (statsmodels)"
     return Posterior("switching_growth", about, density, start, lambda points: points[..., [1, 0, 3, 2, 5, 4]])
-
-
-def cox_coal() -> Posterior:
-    """Disasters in coal mines, 28 periods of four years: a Poisson process whose log-rate is a Gaussian process."""
-    counts, _ = np.histogram(numbers(of_r("boot", "coal"), "date"), np.linspace(1851, 1963, 29))
-    squares = (np.arange(28.0)[:, None] - np.arange(28.0)) ** 2
-
-    def density(x, b: Backend):
-        noise, mean, log_scale, log_length = x[..., :28], x[..., 28:29], x[..., 29:30], x[..., 30:31]
-        kernel = b.np.exp(-0.5 * squares * b.np.exp(-2 * log_length)[..., None]) + 1e-4 * np.eye(28)
-        wiggle = (b.np.linalg.cholesky(kernel) @ noise[..., None])[..., 0]
-        likelihood = poisson(b, counts, mean + b.np.exp(log_scale) * wiggle).sum(-1)
-        prior = normal(b, mean, 0.0, 5.0) + half_normal_log(b, log_scale, 2.0) + normal(b, log_length, 1.0, 1.0)
-        return likelihood + normal(b, noise, 0.0, 1.0).sum(-1) + prior[..., 0]
-
-    start = [*[(0.0, 1.0)] * 28, (1.0, 2.0), (0.0, 1.0), (1.0, 1.0)]
-    return Posterior("cox_coal", "log-Gaussian Cox process, coal mining disasters (R's boot)", density, start)
 
 
 def ode_lynx() -> Posterior:
