@@ -43,7 +43,6 @@ def run(case: Case, log_likelihood: Counted, budget: int, seed: int) -> Answer:
             x = pymc.Normal("x", means, sds, shape=case.dimension)
             pymc.Potential("likelihood", BlackBox(density)(x))
             trace = pymc.sample_smc(num_draws, random_seed=seed, return_inferencedata=False, **SETTINGS)
-        log_z = trace.report.log_marginal_likelihood[0]
-        return equally_weighted(np.asarray(trace["x"]), float(np.asarray(log_z, dtype=object).ravel()[-1]))
+        return equally_weighted(np.asarray(trace["x"]))
 
     return largest_that_fits(attempt, case, log_likelihood, budget, (2_000, 60))
