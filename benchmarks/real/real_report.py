@@ -21,6 +21,7 @@ from rows import Cell, Cells, Row, cells_of, read
 
 RESULTS, PEERS = (Path(__file__).parent.parent / name for name in ("results", "peers"))
 MAX_MMD, MAX_SD_ERROR = 2.0, 0.15
+NORMAL_90 = 1.645
 DEFAULT, BUDGET = "default", 20_000  # of the table with peers
 LABELS = {
     "default": "**steinbox**",
@@ -49,6 +50,7 @@ def tables(folder: Path) -> dict[str, list[str]]:
     others = f"Seeds {', '.join(map(str, sorted(seeds)))} of every method. {versions(rows)}"
     return {
         "models": list(model_table()),
+        "says": list(sentences(own)),
         "default": [heading(own), "", *default_table(cells)],
         "wrong": [heading(own), "", *wrong_table(own)],
         "peers": [others, "", *peer_table(with_peers, methods)],
@@ -94,6 +96,26 @@ def model_table() -> Iterator[str]:
     for name in NAMES:
         posterior = find_posterior(name)
         yield f"| {name} | {posterior.dimension} | {posterior.about} |"
+
+
+def sentences(rows: list[Row]) -> Iterator[str]:
+    """What the rows of the default say, in a line for each budget."""
+    for budget in sorted({int(row["budget"]) for row in rows}, reverse=True):
+        some = [row for row in rows if int(row["budget"]) == budget]
+        wrong = [row for row in some if is_wrong(row)]
+        num_silent = sum(not is_warned(row) for row in wrong)
+        num_cautious = sum(is_warned(row) and not is_wrong(row) for row in some)
+        wrong_names = sorted({row["case"] for row in wrong})
+        num_models = len({row["case"] for row in some})
+        scores = np.array([float(row["log_z_score"]) for row in some])
+        scores = scores[~np.isnan(scores)]
+        num_within, num_low = int((np.abs(scores) < NORMAL_90).sum()), int((scores < 0).sum())
+        yield (
+            f"- **{budget:,} evaluations**: right in all runs on {num_models - len(wrong_names)} of {num_models} "
+            f"models; {len(wrong)} of {len(some)} runs are wrong ({', '.join(wrong_names)}), {num_silent} of them "
+            f"without a warning; {num_cautious} that are right warn. 90% intervals of log Z hold the truth in "
+            f"{num_within} of {len(scores)} runs; it is too low in {num_low}."
+        )
 
 
 def default_table(cells: Cells) -> Iterator[str]:
@@ -160,16 +182,20 @@ def peer_table(cells: Cells, methods: list[str]) -> Iterator[str]:
     yield "| model | " + " | ".join(LABELS.get(method, method) for method in methods) + " |"
     yield "|---" * (len(methods) + 1) + "|"
     for name in NAMES:
-        shown = [peer_cell(cells.get((name, method, BUDGET), EMPTY)) for method in methods]
+        of_model = [cells.get((name, method, BUDGET), EMPTY) for method in methods]
+        most = max(len(cell.rows) for cell in of_model)
+        shown = [peer_cell(cell, most) for cell in of_model]
         yield f"| {name} | " + " | ".join(shown) + " |"
 
 
-def peer_cell(cell: Cell) -> str:
+def peer_cell(cell: Cell, num_runs: int) -> str:
     """Medians of MMD over floor / worst error of an sd, bold where no run is wrong; or why there are none."""
     if not cell.rows:
         return reason(cell.failures[0]) if cell.failures else "not run"
     numbers = f"{cell.median('mmd_over_floor'):.2g} / {cell.median('sd_worst'):.2g}"
     failed = f", {len(cell.failures)} failed" if cell.failures else ""
+    if len(cell.rows) + len(cell.failures) < num_runs:
+        failed += f" ({len(cell.rows)} of {num_runs} runs)"
     is_right = not failed and not any(is_wrong(row) for row in cell.rows)
     return (f"**{numbers}**" if is_right else numbers) + failed
 

@@ -128,3 +128,19 @@ def test_tables_say_what_is_wrong_and_why_there_is_nothing():
     assert emcee.startswith("| emcee | 2 of 2 | 0 | 0 |")
     assert zeus.startswith("| zeus | 0 of 2 | 0 | 2 |")
     assert real_report.shared_seeds([*rows, real_row(seed=2)]) == {0, 1}
+
+
+def test_the_tables_are_those_of_the_rows():
+    import real_report
+
+    for name, lines in real_report.tables(BENCHMARKS / "results" / "real").items():
+        assert (BENCHMARKS / "results" / f"real_{name}.md").read_text() == "\n".join(lines) + "\n"
+
+
+def test_no_run_is_there_twice():
+    import real_report
+    from rows import read
+
+    rows = read(real_report.RESULTS / "real" / "real.csv")
+    keys = [tuple(row[name] for name in ("case", "method", "budget", "seed")) for row in rows]
+    assert len(set(keys)) == len(keys)
