@@ -66,15 +66,18 @@ def shared_seeds(rows: list[Row]) -> set[int]:
 
 
 def heading(rows: list[Row]) -> str:
-    dates = " to ".join(sorted({row["date"] for row in rows})[:: max(len({row["date"] for row in rows}) - 1, 1)])
-    return f"`make bench-real`, {dates}; {'; '.join(sorted({row['version'] for row in rows}))}."
+    return f"`make bench-real`, {when(rows)}; {'; '.join(sorted({row['version'] for row in rows}))}."
 
 
 def versions(rows: list[Row]) -> str:
     """Of the peers: what stands before steinbox in a row's version."""
     peers = sorted({row["version"].partition("steinbox")[0].rstrip(", ") for row in rows} - {""})
+    return f"`make bench-peers`, {when(rows)}; {', '.join(peers)}."
+
+
+def when(rows: list[Row]) -> str:
     dates = sorted({row["date"] for row in rows})
-    return f"`make bench-peers`, {dates[0]} to {dates[-1]}; {', '.join(peers)}." if peers else ""
+    return dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
 
 
 def is_wrong(row: Row) -> bool:
