@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: demo test test-all check docs dist newcomer bench bench-published clean
+.PHONY: demo test test-all check docs dist newcomer bench bench-published bench-real bench-peers reference-real clean
 
 demo: $(VENV)/ready-user
 	$(BIN)/steinbox demo --out demo-output
@@ -53,6 +53,22 @@ bench-published: $(VENV)/ready-user
 	$(BIN)/python benchmarks/published/report.py
 	$(BIN)/python docs/tables.py
 
+# posteriors of data that ship with packages: the default, a quarter of an hour
+bench-real: $(VENV)/ready-developer
+	$(BIN)/python benchmarks/published/run.py --suites real --output benchmarks/results/real --seeds 5 --jobs 2
+	$(BIN)/python benchmarks/real/real_report.py
+	$(BIN)/python docs/tables.py
+
+# other libraries on the same posteriors, each in an environment of its own; hours
+bench-peers: $(VENV)/ready-developer
+	$(BIN)/python benchmarks/peers/run.py
+	$(BIN)/python benchmarks/real/real_report.py
+	$(BIN)/python docs/tables.py
+
+# what both are compared with, by NUTS; half an hour
+reference-real: .venv-reference/ready
+	.venv-reference/bin/python benchmarks/real/reference.py
+
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
@@ -69,10 +85,16 @@ $(VENV)/ready-developer: $(VENV)/ready-user requirements-dev.txt
 	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check -e . -r benchmarks/requirements.txt
 	touch $@
 
+.venv-reference/ready: benchmarks/real/requirements.txt benchmarks/real/requirements-reference.txt
+	$(PYTHON) -m venv .venv-reference
+	.venv-reference/bin/python -m pip install --quiet --disable-pip-version-check -r benchmarks/real/requirements.txt \
+	  -r benchmarks/real/requirements-reference.txt
+	touch $@
+
 .venv-release/ready: requirements-release.txt
 	$(PYTHON) -m venv .venv-release
 	.venv-release/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-release.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) .venv-bench .venv-release demo-output dist site
+	rm -rf $(VENV) .venv-bench .venv-peers .venv-reference .venv-release demo-output dist site

@@ -67,7 +67,13 @@ def test_public_names_that_a_page_uses_exist(page):
 
 @pytest.mark.parametrize(
     ("name", "num_tables"),
-    [("docs/benchmarks.md", 3), ("docs/published.md", 10), ("docs/reproduction.md", 9), ("README.md", 1)],
+    [
+        ("docs/benchmarks.md", 3),
+        ("docs/published.md", 10),
+        ("docs/real.md", 5),
+        ("docs/reproduction.md", 9),
+        ("README.md", 1),
+    ],
 )
 def test_the_tables_of_the_docs_are_those_of_the_results(name, num_tables):
     tables = load_script("tables")

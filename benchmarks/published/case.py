@@ -37,6 +37,8 @@ class Case:
         The standard deviation of the normal noise that is added to every value, and declared.
     has_exact_draws : bool
         Whether ``sample`` can draw any number anew; if not, it takes from a stored reference.
+    moments : (mean, covariance), optional
+        Those of the truth, where more is known than the draws.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Case:
     has_prior: bool = True
     noise: float = 0.0
     has_exact_draws: bool = True
+    moments: tuple[np.ndarray, np.ndarray] | None = None
 
     @property
     def dimension(self) -> int:

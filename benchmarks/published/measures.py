@@ -14,7 +14,11 @@ from case import Case
 from scipy.fft import dct, idct
 from scipy.optimize import brentq
 
+import steinbox as sb
+from steinbox.numerics.weights import systematic_resample
+
 NUM_EXACT = 100_000
+NUM_POINTS, NUM_REFERENCE, NUM_FLOOR = 200, 2_000, 10  # of the maximum mean discrepancy
 NUM_MESH = 2**13  # as in the papers' code
 TAIL = 1e-6  # of the weight at each end that may lie beyond the mesh
 LEVELS = (0.05, 0.5, 0.95)
@@ -32,6 +36,17 @@ class Answer:
     log_evidence: float = np.nan
     log_evidence_error: float = np.nan
     num_warnings: int | None = None
+    particles: np.ndarray | None = None
+    """The 200 equally weighted points that it chose itself, if it does."""
+
+    @property
+    def few(self) -> np.ndarray:
+        """These, or 200 points taken in proportion to their weights."""
+        if self.particles is not None:
+            return self.particles
+        rng = np.random.default_rng(2)
+        order = rng.permutation(len(self.points))
+        return self.points[order[systematic_resample(self.weights[order], NUM_POINTS, rng)]]
 
 
 @dataclass(frozen=True)
@@ -55,6 +70,8 @@ class Measures:
     quantile_median: float
     effective_size: float
     """Of the weights alone: 1 / Σ w²."""
+    mmd_over_floor: float
+    """The maximum mean discrepancy of 200 points over that of 200 exact draws."""
 
 
 NAMES = tuple(field.name for field in fields(Measures))
@@ -73,11 +90,11 @@ class Truth:
 
     @cached_property
     def mean(self) -> np.ndarray:
-        return self.draws.mean(axis=0)
+        return self.case.moments[0] if self.case.moments else self.draws.mean(axis=0)
 
     @cached_property
     def cov(self) -> np.ndarray:
-        return np.cov(self.draws.T)
+        return self.case.moments[1] if self.case.moments else np.cov(self.draws.T)
 
     @cached_property
     def sd(self) -> np.ndarray:
@@ -86,6 +103,13 @@ class Truth:
     @cached_property
     def quantiles(self) -> np.ndarray:
         return np.quantile(self.draws, LEVELS, axis=0)
+
+    @cached_property
+    def floor(self) -> float:
+        """The mean discrepancy of sets of 200 exact draws from the others."""
+        draws = self.draws[:NUM_REFERENCE] / self.sd
+        sets = np.arange(len(draws)).reshape(-1, NUM_POINTS)[:NUM_FLOOR]
+        return float(np.mean([sb.mmd(draws[each], np.delete(draws, each, axis=0)) for each in sets]))
 
     def compare(self, answer: Answer) -> Measures:
         points, weights = answer.points, answer.weights
@@ -103,6 +127,7 @@ class Truth:
             **_worst_and_median("sd", np.sqrt(np.diag(cov)) / self.sd - 1),
             **_worst_and_median("quantile", (quantiles - self.quantiles) / self.sd),
             effective_size=1 / float((weights**2).sum()),
+            mmd_over_floor=sb.mmd(answer.few / self.sd, self.draws[:NUM_REFERENCE] / self.sd) / self.floor,
         )
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from importlib import metadata
 
 import numpy as np
 from case import Case
@@ -16,11 +18,12 @@ import steinbox as sb
 
 @dataclass(eq=False)
 class Counted:
-    """The log-likelihood with its noise; it counts points, not calls."""
+    """The log-likelihood with its noise; it counts points, not calls, and the processor time that they take."""
 
     case: Case
     seed: int
     num_evals: int = 0
+    cpu_seconds: float = 0.0
     rng: np.random.Generator = field(init=False)
 
     def __post_init__(self) -> None:
@@ -28,7 +31,9 @@ class Counted:
 
     def __call__(self, points: np.ndarray) -> np.ndarray:
         self.num_evals += len(points)
+        start = time.process_time()
         values = self.case.log_likelihood(points)
+        self.cpu_seconds += time.process_time() - start
         return values + self.case.noise * self.rng.standard_normal(len(points)) if self.case.noise else values
 
 
@@ -51,7 +56,7 @@ def run_steinbox(
         seed=seed,
     )
     log_evidence, error = result.log_evidence, result.log_evidence_error
-    return Answer(result.pool, result.pool_weights, log_evidence, error, len(result.warnings))
+    return Answer(result.pool, result.pool_weights, log_evidence, error, len(result.warnings), result.particles)
 
 
 SEARCH = sb.AdaptiveImportanceSampling(proposers=(sb.adaptive.SurrogateSearch(), *sb.adaptive.DEFAULT_PROPOSERS))
@@ -71,3 +76,9 @@ METHODS: dict[str, Method] = {"default": run_steinbox, "search": partial(run_ste
 def find_method(name: str) -> Method:
     """One of the above, or ``run`` of a peer's module ``with_<name>`` on the import path."""
     return METHODS.get(name) or importlib.import_module(f"with_{name}").run
+
+
+def version_of(name: str) -> str:
+    """Of the packages that a peer's module says it rests on; nothing for a method of ours."""
+    packages = () if name in METHODS else importlib.import_module(f"with_{name}").PACKAGES
+    return "".join(f"{package} {metadata.version(package)}, " for package in packages)

@@ -1,8 +1,10 @@
-"""The four suites by name, cheapest first."""
+"""The four suites by name, cheapest first, and the real posteriors, whose data are in packages of their own."""
 
 from __future__ import annotations
 
+import sys
 from functools import cache
+from pathlib import Path
 
 import part_a
 import part_b
@@ -10,7 +12,17 @@ import part_c
 import part_d
 from case import Case
 
-SUITES = {"vbmc": part_c.cases, "stacking": part_a.cases, "cube": part_d.cases, "regression": part_b.cases}
+PUBLISHED = {"vbmc": part_c.cases, "stacking": part_a.cases, "cube": part_d.cases, "regression": part_b.cases}
+
+
+def real() -> list[Case]:
+    sys.path.append(str(Path(__file__).parent.parent / "real"))
+    import real_cases
+
+    return real_cases.cases()
+
+
+SUITES = {**PUBLISHED, "real": real}
 
 
 @cache
