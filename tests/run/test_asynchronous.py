@@ -339,7 +339,7 @@ def test_time_that_is_up_ends_the_run():
 # -- who can -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", [sb.AnnealedGFSVGD(), baselines.SMC(), baselines.RandomWalkMetropolis()])
+@pytest.mark.parametrize("method", [sb.AnnealedGFSVGD(), baselines.SMC(), baselines.GFAIS()])
 def test_methods_that_need_whole_batches_say_so(method):
     with pytest.raises(ValueError, match="needs whole batches"):
         run(method=method)
