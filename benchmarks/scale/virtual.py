@@ -24,6 +24,7 @@ import numpy as np
 
 import steinbox as sb  # noqa: F401 (its modules are patched)
 from steinbox.evaluation.calls import Block, Calls, Values
+from steinbox.evaluation.evaluator import TimeSpentError
 from steinbox.evaluation.faults import Fault
 
 Seconds = Callable[[int, float], float]
@@ -58,6 +59,7 @@ class VirtualWorkers:
     seconds: Seconds
     clock: Clock
     max_block_seconds: float = float("inf")
+    wall: float = float("inf")
     work: float = 0.0
     _running: list[tuple[float, int, Block, Values | Fault]] = field(default_factory=list)
     _num_submitted: int = 0
@@ -82,6 +84,8 @@ class VirtualWorkers:
     def collect(self) -> list[tuple[Block, Values | Fault]]:
         self.clock.charge()
         self.clock.now = max(self.clock.now, self._running[0][0]) if self._running else self.clock.now
+        if self.clock.now > self.wall:
+            raise TimeSpentError(f"the clock says {self.clock.now:g}")
         finished = []
         while self._running and self._running[0][0] <= self.clock.now:
             _, _, block, values = heapq.heappop(self._running)
@@ -145,13 +149,18 @@ class VirtualBackground:
 
 @contextmanager
 def virtual_time(
-    num_workers: int, seconds: Seconds, *, is_charged: bool = False, fit_seconds: float = 0.0
+    num_workers: int,
+    seconds: Seconds,
+    *,
+    is_charged: bool = False,
+    fit_seconds: float = 0.0,
+    max_seconds: float = float("inf"),
 ) -> Iterator[VirtualRun]:
-    """In here, ``sb.sample(…, executor=1)`` has so many workers in virtual time."""
+    """In here, ``sb.sample(…, executor=1)`` has so many workers in virtual time, and so much of it."""
     run = VirtualRun(Clock(is_charged))
 
     def as_workers(executor: object, calls: Calls, timeout: float | None) -> VirtualWorkers:
-        run.workers = VirtualWorkers(calls, num_workers, seconds, run.clock)
+        run.workers = VirtualWorkers(calls, num_workers, seconds, run.clock, wall=max_seconds)
         run.clock.now = 0.0
         run.clock.rest()
         return run.workers

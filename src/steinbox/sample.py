@@ -18,6 +18,7 @@ from steinbox.common.labels import check_texts
 from steinbox.common.noise import Noise
 from steinbox.evaluation import Archive, Calls, Evaluator, Workers, as_workers
 from steinbox.model import Model, as_target
+from steinbox.run.apart import run_apart
 from steinbox.run.arrivals import Arrivals
 from steinbox.run.asynchronous import run_asynchronously
 from steinbox.run.checkpoint import Checkpoint
@@ -33,7 +34,7 @@ from steinbox.run.signals import signals_as_interrupts
 from steinbox.run.snapshot import Snapshot
 from steinbox.run.status import Status
 from steinbox.run.warnings import collect_warnings
-from steinbox.samplers.asynchronous import Asynchronous
+from steinbox.samplers.asynchronous import Asynchronous, Separable
 from steinbox.samplers.base import Method, Sampler, State
 
 if TYPE_CHECKING:
@@ -133,7 +134,8 @@ def sample(
         Whether workers go on without waiting for whole batches, nor for a fit: the default then draws from the
         proposals it has, and every point is weighted by the one it was drawn from whenever it comes back. What comes
         back first is a matter of chance, so that the seed alone does not fix the particles: the seed and the log
-        ``result.arrivals`` do, given here in place of True. If not given: from 16 workers on, if the method can.
+        ``result.arrivals`` do, given here in place of True. Markov chains go on one by one once they have learned from
+        each other; they need no log. If not given: from 16 workers on, if the method can.
     retries : int
         How often a call that raises is made again before it counts as failed.
     max_failure_rate : float
@@ -248,11 +250,14 @@ def sample(
             None if view is None else view.keep,
         )
         show = partial(to_user_units, transform=task.transform)
-        if "asynchronous" in task.config:
+        if "asynchronous" not in task.config:
+            outcome = run(sampler, evaluator, run_state, rng, task.problem.dimension, callbacks, keep, show)
+        elif isinstance(sampler, Separable):
+            dimension = task.problem.dimension
+            outcome = run_apart(sampler, evaluator, run_state, rng, seed, dimension, callbacks, keep, show)
+        else:
             log = asynchronous if isinstance(asynchronous, Arrivals) else None
             outcome = run_asynchronously(sampler, evaluator, run_state, rng, seed, callbacks, keep, show, log)
-        else:
-            outcome = run(sampler, evaluator, run_state, rng, task.problem.dimension, callbacks, keep, show)
         if outcome.status is Status.FINISHED and _is_cut_short(method, task, evaluator):
             outcome = replace(outcome, status=Status.BUDGET_SPENT)
         if journal is not None:
@@ -288,7 +293,7 @@ def _is_asynchronous(
     asked: bool | Arrivals | None, sampler: Sampler[Any], workers: Workers | None, stored: Snapshot | None
 ) -> bool:
     """Whether to run without batches: as asked, as the checkpoint was, or if there are many workers."""
-    can = isinstance(sampler, Asynchronous)
+    can = isinstance(sampler, Asynchronous | Separable)
     if asked is None and stored is not None:
         return bool(stored.problem.get("asynchronous", False))
     if asked is None:
@@ -297,6 +302,8 @@ def _is_asynchronous(
         raise TypeError(f"expected asynchronous to be True, False, or a log (result.arrivals), got {asked!r}")
     if asked is not False and not can:
         raise ValueError(f"{type(sampler).__name__} needs whole batches, one after the other; leave out asynchronous=")
+    if isinstance(asked, Arrivals) and isinstance(sampler, Separable):
+        raise ValueError(f"{type(sampler).__name__} has no log: its chains are the same in any order; expected True")
     return asked is not False
 
 

@@ -660,6 +660,7 @@ def test_dask_workers_that_die_and_workers_that_join_are_used_without_waiting():
 
 def test_a_function_that_is_sent_to_a_dask_worker_just_killed_is_sent_again(monkeypatch):
     monkeypatch.setattr("steinbox.evaluation.executors._SECONDS_TO_NOTICE", 0.0)
+    monkeypatch.setattr("steinbox.evaluation.executors._MAX_BYTES_IN_TASK", 0)
     sent = []
 
     class Remote(Future):

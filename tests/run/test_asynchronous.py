@@ -336,10 +336,24 @@ def test_time_that_is_up_ends_the_run():
     assert 0 < len(result.archive) == result.num_evals < 20_000
 
 
+@pytest.mark.parametrize("name", ["one mode", "climbs and scans"])
+def test_a_run_whose_time_is_up_uses_all_that_has_come_back(name, tmp_path):
+    settings = {"num_particles": 50, "max_evals": 2_000, "seed": 1, **CASES[name]}
+    with virtual_time(16, SLOW, max_seconds=12.0):
+        result = sb.sample(executor=1, asynchronous=True, checkpoint=tmp_path / "run.ckpt", **settings)
+    assert result.status is sb.Status.TIME_SPENT
+    num_told = len(result.arrivals.numbers)
+    assert result.num_evals - 10 <= num_told <= result.num_evals  # but for a part of a step of a climb
+    assert result.trace["num_evals"][-1] == num_told
+    np.testing.assert_array_equal(repeat(result, **settings).particles, result.particles)
+    resumed = run(checkpoint=tmp_path / "run.ckpt", **settings)
+    assert_same(repeat(resumed, **settings), resumed)
+
+
 # -- who can -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", [sb.AnnealedGFSVGD(), baselines.SMC(), baselines.RandomWalkMetropolis()])
+@pytest.mark.parametrize("method", [sb.AnnealedGFSVGD(), baselines.SMC(), baselines.GFAIS()])
 def test_methods_that_need_whole_batches_say_so(method):
     with pytest.raises(ValueError, match="needs whole batches"):
         run(method=method)

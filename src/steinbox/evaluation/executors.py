@@ -18,6 +18,7 @@ from steinbox.evaluation.remote import serialize
 from steinbox.evaluation.workers import InProcess, Workers, WorkersLostError
 
 _MAX_SCATTERS = 10  # times that the function is sent, if the worker that should take it is not there
+_MAX_BYTES_IN_TASK = 1_000_000  # what is scattered is lost with its worker, and the call with it: no more than need be
 _SECONDS_TO_NOTICE = 0.3  # between two of them, for the scheduler to notice
 
 
@@ -87,7 +88,7 @@ def _process_check(pool: Any) -> Callable[[], None]:
 
 
 def _from_dask(client: Any, calls: Calls, timeout: float | None) -> Futures:
-    """A Dask cluster, which may grow and shrink; the function is scattered to a worker that asks for it."""
+    """A Dask cluster, which may grow and shrink; the function is sent to a worker that asks for it."""
     held: set[Any] = set()  # Dask drops a task whose future is not referenced
 
     def submit(function: Callable[..., Any], token: str, payload: bytes | None, block: Block) -> Future[Any]:
@@ -101,7 +102,8 @@ def _from_dask(client: Any, calls: Calls, timeout: float | None) -> Futures:
             except BaseException as error:  # also that it was cancelled, or lost with its worker
                 future.set_exception(error)
 
-        sent = None if payload is None else _scatter(client, payload)
+        is_large = payload is not None and len(payload) > _MAX_BYTES_IN_TASK
+        sent = _scatter(client, payload) if payload is not None and is_large else payload
         remote = client.submit(function, token, sent, block, pure=False)
         held.add(remote)
         remote.add_done_callback(finish)

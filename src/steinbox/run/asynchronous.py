@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from typing import Any, Generic, Protocol
 
 import numpy as np
 
 from steinbox.common.arrays import Array, IntegerArray
-from steinbox.evaluation import Evaluator, Stream
+from steinbox.evaluation import Evaluator, StoppedError, Stream, TimeSpentError, WorkersLostError
 from steinbox.run.arrivals import Arrivals
 from steinbox.run.book import Book
 from steinbox.run.loop import REASONS_TO_STOP, Callback, Course, Keep, Outcome, RunState, Show
@@ -56,6 +56,12 @@ def run_asynchronously(
                 status = loop.run(stack.enter_context(make_background()))
         except REASONS_TO_STOP as stop:
             status, reason = course.status_of(stop), str(stop)
+            is_in_order = isinstance(stop, StoppedError | TimeSpentError | WorkersLostError)
+        else:
+            is_in_order = status is Status.STOPPED_BY_CALLBACK
+        if is_in_order and log is None:
+            with suppress(*REASONS_TO_STOP):
+                loop.learn_the_rest()
     return course.end(status, reason, arrivals=loop.arrivals)
 
 
@@ -96,17 +102,17 @@ class _Loop(Generic[State]):
         version, opened = len(self.arrivals), run_state.opened
         self._book = Book(self._sampler, run_state.state, seed, max_evals, version, num_drawn, opened)
         self._told, self._num_before = _NONE, 0
+        self._fit: Fit | None = None
 
     def run(self, background: Any) -> Status:
         """Go on to the end."""
-        fit: Fit | None = None
         status: Status | None = None  # why to end, once all that is out is back
         while True:
-            due = self._find_due(status) if fit is None else _NONE
+            due = self._find_due(status) if self._fit is None else _NONE
             if len(due) > 0:
-                fit = background.submit(*self._begin(due))
-            if fit is not None and (fit.done() or self._is_idle(status)):
-                reason, fit = self._install(*fit.result()), None
+                self._fit = background.submit(*self._begin(due))
+            if self._fit is not None and (self._fit.done() or self._is_idle(status)):
+                reason = self._install_fit()
                 if reason is not None and not (reason is Status.CONVERGED and self._book.num_open > 0):
                     return status or reason
                 status = status or reason
@@ -114,8 +120,16 @@ class _Loop(Generic[State]):
                 self._give_out()
             if not self._is_idle(status):
                 self._book.come(self._stream.collect())
-            elif fit is None and self._book.num_come == 0:
+            elif self._fit is None and self._book.num_come == 0:
                 return status or Status.FINISHED
+
+    def learn_the_rest(self) -> None:
+        """Learn a last time, from what has come back: a run that is stopped has paid for it."""
+        self._install_fit()
+        due = self._book.find_all()
+        if len(due) > 0:
+            tell, *arguments = self._begin(due)
+            self._install(*tell(*arguments))
 
     def repeat(self, log: Arrivals) -> Status:
         """Do again what the log says; points are evaluated when they are told."""
@@ -177,6 +191,11 @@ class _Loop(Generic[State]):
         told: list[tuple[Batch, Any]] = [(batch, each) for (batch, _), each in zip(parts, values, strict=True)]
         self._num_before = self._book.num_drawn
         return self._sampler.tell_parts, self._course.state, told, self._book.num_open, self._rng
+
+    def _install_fit(self) -> Status | None:
+        """Wait for what is learned beside the loop, if anything is."""
+        fit, self._fit = self._fit, None
+        return None if fit is None else self._install(*fit.result())
 
     def _install(self, state: State, info: Any) -> Status | None:
         """What was learned is there."""

@@ -61,6 +61,11 @@ class _Entry:
         return (self.is_ended or self.num_out == len(self.order)) and self.num_told == self.num_out
 
     @property
+    def is_waited_for(self) -> bool:
+        """Whether what came back is of no use without the rest."""
+        return self.batch.is_whole and not self.is_ready
+
+    @property
     def is_ready(self) -> bool:
         """Whether what came back is to be told: a part, or the rest."""
         size = self.num_out if self.is_ended else len(self.order)
@@ -198,8 +203,8 @@ class Book(Generic[State]):
         return _join_new(entries)
 
     def find_all(self) -> IntegerArray:
-        """The numbers of all that came back and was not told."""
-        return _join_new([entry for entry in self._entries if entry.num_new > 0])
+        """The numbers of all that came back and was not told; not of a part of what is needed as a whole."""
+        return _join_new([entry for entry in self._entries if entry.num_new > 0 and not entry.is_waited_for])
 
     def tell(self, numbers: IntegerArray) -> list[tuple[Batch, IntegerArray]]:
         """Parts of batches, with the numbers of their points, which count as told from now on."""

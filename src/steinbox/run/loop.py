@@ -129,7 +129,22 @@ def run(
     """
     course = Course(sampler, evaluator, run_state, callbacks, keep, show)
     status, reason = course.reason_to_stop() if run_state.trace else None, ""
-    while status is None:
+    if status is None:
+        status, reason = run_batches(course, sampler, evaluator, rng, dimension)
+    return course.end(Status.FINISHED if status is None else status, reason)
+
+
+def run_batches(
+    course: Course[State],
+    sampler: Sampler[State],
+    evaluator: Evaluator,
+    rng: np.random.Generator,
+    dimension: int,
+    is_over: Callable[[State], bool] = lambda state: False,
+) -> tuple[Status | None, str]:
+    """Batch by batch, until ``is_over`` says of the state that it is (None), or the run ends: why, and details."""
+    status, reason = None, ""
+    while status is None and not is_over(course.state):
         try:
             points = _ask(sampler, course.state, dimension, rng)
             status = _reason_not_to_evaluate(len(points), evaluator)
@@ -142,7 +157,7 @@ def run(
             status = course.advance(*sampler.tell(course.state, points, evaluation, rng))
         except REASONS_TO_STOP as stop:
             status, reason = course.status_of(stop), str(stop)
-    return course.end(status, reason)
+    return status, reason
 
 
 class Course(Generic[State]):

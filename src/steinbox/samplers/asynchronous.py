@@ -6,6 +6,9 @@
 
 A draw of a density is worth what it is worth whenever it comes back, if it is weighted by the density it was drawn from
 and not by the one of the day. So there is always something to evaluate: more draws of the proposals as they stand.
+
+Markov chains are another case: once they have learned what they learn from each other, each goes on as soon as its own
+value is back.
 """
 
 from __future__ import annotations
@@ -60,4 +63,29 @@ class Asynchronous(Protocol[State]):
 
     def num_reserved(self, state: State) -> int:
         """Evaluations not to be spent on further draws until all that are out are back."""
+        ...
+
+
+@runtime_checkable
+class Separable(Protocol[State]):
+    """What a sampler also has if from some moment on its chains need nothing of each other.
+
+    What a chain does then must depend on the seed, the chain, its step and its values alone, so that neither the number
+    of workers nor the order of arrivals changes anything.
+    """
+
+    def is_separable(self, state: State) -> bool:
+        """Whether that moment has come."""
+        ...
+
+    def ask_chains(self, state: State) -> tuple[Array, IntegerArray]:
+        """Where each chain looks next, (n, d), and the steps that each has made, (n,)."""
+        ...
+
+    def find_unfinished(self, state: State) -> IntegerArray:
+        """The chains that have steps to make, those that have made fewest first."""
+        ...
+
+    def tell_chains(self, state: State, chains: IntegerArray, evaluation: Evaluation, seed: int) -> tuple[State, Info]:
+        """Let these chains, all different, learn what was found where they looked."""
         ...

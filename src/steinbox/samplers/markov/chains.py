@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from steinbox.common.arrays import Array
+from steinbox.common.arrays import Array, IntegerArray
 from steinbox.common.serialization import serializable
 from steinbox.evaluation import Evaluation
 from steinbox.samplers.acceptance import acceptance_probability
@@ -34,7 +34,7 @@ class Proposal(Protocol):
 @serializable("markov-chain-state")
 @dataclass(frozen=True, eq=False)
 class ChainState:
-    """Where the chains are, and where they may go."""
+    """Where the chains are, and where they may go; ``steps`` (n,) are those of each, once it goes on alone."""
 
     points: Array
     log_prob: Array
@@ -43,6 +43,12 @@ class ChainState:
     proposal: Proposal
     iteration: int
     num_iterations: int
+    steps: IntegerArray | None = None
+
+    @property
+    def num_steps(self) -> IntegerArray:
+        """Proposals that each chain has been told of, its start among them."""
+        return np.full(len(self.points), self.iteration) if self.steps is None else self.steps
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +69,9 @@ class MarkovChains(FixedLength[ChainState], CountingSampler[ChainState]):
 
     Notes
     -----
-    ``result.trace`` has, for each step, the mean probability of ``acceptance``.
+    ``result.trace`` has, for each step, the mean probability of ``acceptance``. With ``asynchronous=True``, once the
+    chains no longer learn from each other, each goes on as soon as its own value is back: it then has its own random
+    numbers, so that the order of arrivals changes nothing, and the trace has a row for every n steps of any chain.
     """
 
     adaptation: float = 0.5
@@ -110,12 +118,59 @@ class MarkovChains(FixedLength[ChainState], CountingSampler[ChainState]):
         if state.iteration == 0:
             new_points, log_prob = _all_inside(new_points, log_prob, rng)
         proposal = state.proposal
-        if 0 < state.iteration <= self.adaptation * state.num_iterations:
+        if state.iteration > 0 and not self.is_separable(state):
             proposal = proposal.learn(new_points, float(probability.mean()), state.iteration, rng)
         proposed, correction = proposal.draw(new_points, rng)
         iteration = state.iteration + 1
         moved = ChainState(new_points, log_prob, proposed, correction, proposal, iteration, state.num_iterations)
         return moved, {"acceptance": float(probability.mean())}
+
+    # -- each chain on its own -----------------------------------------------------------------------------------------
+
+    def is_separable(self, state: ChainState) -> bool:
+        """Whether the chains learn from each other no more."""
+        return state.iteration > max(0.0, self.adaptation * state.num_iterations)
+
+    def ask_chains(self, state: ChainState) -> tuple[Array, IntegerArray]:
+        """The proposed points, and the steps of each chain."""
+        return state.proposed, state.num_steps
+
+    def find_unfinished(self, state: ChainState) -> IntegerArray:
+        """Those with steps to make, the last of all first."""
+        steps = state.num_steps
+        order = np.argsort(steps, kind="stable")
+        return order[steps[order] <= state.num_iterations]
+
+    def tell_chains(
+        self, state: ChainState, chains: IntegerArray, evaluation: Evaluation, seed: int
+    ) -> tuple[ChainState, Info]:
+        """Accept or reject, and propose; the random numbers are those of the seed, the step and the chain."""
+        probability = acceptance_probability(state.log_prob[chains], evaluation.log_prob, state.correction[chains])
+        points, log_prob, proposed = state.points.copy(), state.log_prob.copy(), state.proposed.copy()
+        correction, steps = state.correction.copy(), state.num_steps.copy()
+        for i, chain in enumerate(chains.tolist()):
+            key = (int(steps[chain]), chain, 2)  # of three numbers, the last of which is nobody else's
+            rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
+            if rng.random() < probability[i]:
+                points[chain], log_prob[chain] = proposed[chain], evaluation.log_prob[i]
+            own = slice(chain, chain + 1)
+            proposed[own], correction[own] = state.proposal.draw(points[own], rng)
+        steps[chains] += 1
+        moved = ChainState(
+            points,
+            log_prob,
+            proposed,
+            correction,
+            state.proposal,
+            int(steps.min()),
+            state.num_iterations,
+            steps,
+        )
+        return moved, {"acceptance": float(probability.mean())}
+
+    def progress(self, state: ChainState) -> float:
+        """The part of all steps that is made."""
+        return min(1.0, float(state.num_steps.mean()) / state.num_iterations)
 
     def sample(self, state: ChainState) -> Sample:
         """Where the chains are; one that never found the support has no weight."""

@@ -10,7 +10,7 @@ from steinbox.common.arrays import Array
 from steinbox.common.serialization import serializable
 from steinbox.densities.gaussian import Gaussian
 from steinbox.samplers.acceptance import robbins_monro
-from steinbox.samplers.markov.chains import MarkovChains, Proposal
+from steinbox.samplers.markov.chains import ChainState, MarkovChains, Proposal
 
 TARGET_ACCEPTANCE = 0.234  # of random walks in many dimensions (Roberts, Gelman & Gilks, 1997)
 
@@ -83,6 +83,10 @@ class RandomWalkMetropolis(MarkovChains):
         if self.step is None:
             return _first_walk(particles, learns_shape=False)
         return FixedWalk(self.step)
+
+    def is_separable(self, state: ChainState) -> bool:
+        """At once, if there is nothing to learn."""
+        return super().is_separable(state) or (self.step is not None and state.iteration > 0)
 
 
 @serializable("fixed-random-walk")
