@@ -16,7 +16,7 @@ all their nearest neighbors (:mod:`steinbox.numerics.topography`), the highest f
 however far below its top. The others begin at any points that are not as dense as all that is known says
 (:mod:`steinbox.samplers.adaptive.known`). A climb that comes upon a known mode ends there, and a mode is another one if
 a valley lies in between (:mod:`steinbox.samplers.adaptive.ascents`). Once there are draws enough for the particles, a
-climb is worth more than more of them, until so many have found nothing that little is expected to be unseen
+climb is worth more than more of them, until little of the start is expected to lead elsewhere
 (:class:`~steinbox.samplers.base.Coverage`).
 """
 
@@ -51,9 +51,12 @@ _MIN_EVEN_BATCHES = 2  # with even weights, before points are compared with the 
 def find_coverage(state: AdaptiveState, min_excess: float) -> Coverage | None:
     """What climbs, and draws of the start, say of modes that were not seen; None if there was no climb."""
     memory = state.memories.get(Climbs.name)
-    if memory is None:
-        return None
-    counts = len(memory.finds), sum(memory.finds), _num_since_last(memory)
+    return None if memory is None else _cover(memory, state, min_excess)
+
+
+def _cover(memory: ClimbsMemory, state: View | AdaptiveState, min_excess: float) -> Coverage:
+    last = max((k for k, is_find in enumerate(memory.finds) if is_find), default=-1)
+    counts = len(memory.finds), sum(memory.finds), len(memory.finds) - 1 - last
     known = find_known(memory, state)
     if known.density is None:
         return Coverage(*counts)
@@ -117,8 +120,7 @@ class Climbs(Proposer):
         """Whether no climb is under way, and there is no room or no place for another."""
         if memory is None:
             return view.is_noisy or not _can_arrive(view)
-        has_searched = _expected_unseen(memory) <= view.tuning.max_unseen
-        return not memory.ascents and (memory.is_over or has_searched or not _has_room(view, memory))
+        return not memory.ascents and (memory.is_over or not _is_unseen(view, memory) or not _has_room(view, memory))
 
 
 # -- when --------------------------------------------------------------------------------------------------------------
@@ -171,19 +173,13 @@ def _is_search_first(view: View, memory: ClimbsMemory) -> bool:
     """Whether a climb is worth more than draws: there are several modes, or draws enough and too few climbs."""
     if any(memory.finds):
         return True
-    is_unseen = _expected_unseen(memory) > view.tuning.max_unseen
-    return is_unseen and view.tempering == 1 and view.draws_per_particle > view.tuning.draws_per_particle / 2
+    has_draws = view.tempering == 1 and view.draws_per_particle > view.tuning.draws_per_particle / 2
+    return has_draws and _is_unseen(view, memory)
 
 
-def _num_since_last(memory: ClimbsMemory) -> int:
-    """Climbs since the last find."""
-    last = max((k for k, is_find in enumerate(memory.finds) if is_find), default=-1)
-    return len(memory.finds) - 1 - last
-
-
-def _expected_unseen(memory: ClimbsMemory) -> float:
-    """The chance that the next climb finds something, by the rule of succession."""
-    return 1 / (_num_since_last(memory) + 2)
+def _is_unseen(view: View, memory: ClimbsMemory) -> bool:
+    """Whether much of the start is expected to lead to modes that were not found."""
+    return _cover(memory, view, view.tuning.min_excess).unseen > view.tuning.max_unseen
 
 
 def _has_room(view: View, memory: ClimbsMemory) -> bool:
