@@ -225,7 +225,7 @@ def on_a_terminal(command, environment):
         ("steinbox sample --method a", {"adaptive", "annealed-gf-svgd", "annealed-svgd", "ais", "adaptive-metropolis"}),
         ("steinbox bench --method khm", {"khmc"}),
         ("steinbox plot --kind co", {"corner", "coverage"}),
-        ("steinbox reproduce gp", {"gp-glass", "gp-susy"}),
+        ("steinbox reproduce gp", {"gp-glass", "gp-glass-laplace", "gp-susy", "gp-susy-laplace"}),
         ("steinbox sample --max-", {"--max-evals", "--max-seconds", "--max-failure-rate"}),
     ],
 )

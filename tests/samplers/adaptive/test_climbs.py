@@ -288,3 +288,22 @@ def test_a_memory_says_what_it_knows_when_saved():
     again = unpack(pack(memory, arrays), arrays)
     assert again.finds == memory.finds
     np.testing.assert_array_equal(again.ascents[0].climb.ask(), memory.ascents[0].climb.ask())
+
+
+def test_a_valley_along_a_curve_that_the_fit_follows_leads_to_no_other_mode():
+    """The straight way between two places on a ring goes through its empty middle."""
+    ring = sb.targets.Ring()
+    points = ring.sample(400, np.random.default_rng(0))
+    known = summit_of(sb.Gaussian(points[0], std=0.1))
+    there = points[np.argmax(np.linalg.norm(points - points[0], axis=1))]
+    climb = replace(start_climb(there), value=float(ring.log_prob(there[None])[0]), last_top=0.0).stop()
+    fit = SimpleNamespace(fitted=SimpleNamespace(density=ring))
+    archive = archive_of(points, ring.log_prob(points))
+    archive = replace(archive, log_proposed=np.log(len(points)) + ring.log_prob(points))
+    for fitted, is_find in ((None, True), (fit, False)):
+        view = SimpleNamespace(archive=archive, fit=fitted, tempering=1.0, tuning=Tuning())
+        memory = memory_of(replace(known, log_prob=climb.value), ascents=(Ascent(climb),), num_rounds=1)
+        memory = settle(view, memory)
+        ascent = memory.ascents[0]
+        memory = settle(view, replace(memory, ascents=(ascent.tell(ring.log_prob(ascent.ask())),)))
+        assert memory.finds == (is_find,)

@@ -1,8 +1,8 @@
 r"""Climbs under way, and where they end: at a mode that was not known, or at what is known.
 
 A climb seems to end at its top, and where it is as high as draws of the nearest mode are. Then it looks at the straight
-way to that mode: only a valley in between makes it another one (Ursem, 1999). Farther out nothing can be said: two
-modes may share their slopes.
+way to that mode: only a valley in between makes it another one (Ursem, 1999), if the fitted family does not predict its
+height, as it does along a curve. Farther out nothing can be said: two modes may share their slopes.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def settle(view: View, memory: ClimbsMemory) -> ClimbsMemory:
 
 
 def _settle_one(view: View, memory: ClimbsMemory, ascent: Ascent) -> ClimbsMemory:
-    """It goes on, or seems to end: then it looks at the way to the nearest mode, and ends unless a valley is there.
+    """It goes on, or seems to end: then it looks at the way to the nearest mode, and ends if it is not elsewhere.
 
     At its top it ends in either case: with a valley in between, this is another mode.
     """
@@ -120,7 +120,7 @@ def _settle_one(view: View, memory: ClimbsMemory, ascent: Ascent) -> ClimbsMemor
         return replace(memory, ascents=tuple(compared if each is ascent else each for each in memory.ascents))
     if ascent.climb.is_done:
         return _end_at_top(view, memory, ascent)
-    return memory if _is_behind_valley(view, memory, ascent) else _end(memory, ascent, is_find=False)
+    return memory if _is_elsewhere(view, memory, ascent) else _end(memory, ascent, is_find=False)
 
 
 def _end(memory: ClimbsMemory, ascent: Ascent, *, is_find: bool) -> ClimbsMemory:
@@ -136,7 +136,7 @@ def _end_at_top(view: View, memory: ClimbsMemory, ascent: Ascent) -> ClimbsMemor
     if not np.isfinite(ascent.climb.value):
         return _end(memory, ascent, is_find=False)
     summit = make_summit(ascent.climb)
-    is_find = ascent.climb.is_measured and _is_behind_valley(view, memory, ascent) and _has_mass(view, memory, summit)
+    is_find = ascent.climb.is_measured and _is_elsewhere(view, memory, ascent) and _has_mass(view, memory, summit)
     summit = replace(summit, is_mode=is_find or not memory.modes)
     return _end(replace(memory, summits=(*memory.summits, summit)), ascent, is_find=is_find)
 
@@ -146,12 +146,18 @@ def make_summit(climb: Climb) -> Summit:
     return Summit(climb.point, climb.value, _make_regular(climb.covariance))
 
 
-def _is_behind_valley(view: View, memory: ClimbsMemory, ascent: Ascent) -> bool:
-    """Whether the way to the nearest mode leads through points that are lower than both ends."""
+def _is_elsewhere(view: View, memory: ClimbsMemory, ascent: Ascent) -> bool:
+    """Whether the way to the nearest mode leads through points that are lower than both ends, and the fit is not here.
+
+    Between two places on a curve there is a valley, too.
+    """
     if not memory.modes:
         return False
-    lower = min(_nearest(memory.modes, ascent.climb.point).log_prob, ascent.climb.value)
-    return ascent.lowest < lower - view.tuning.min_excess
+    climb, min_excess = ascent.climb, view.tuning.min_excess
+    if ascent.lowest >= min(_nearest(memory.modes, climb.point).log_prob, climb.value) - min_excess:
+        return False
+    point, value = (memory.center + memory.scale * climb.point)[None], np.array([climb.value])
+    return not find_known(memory, view).explains(point, value, min_excess)[0]
 
 
 def _nearest(modes: Sequence[Summit], point: Array) -> Summit:
