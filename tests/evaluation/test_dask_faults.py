@@ -1,7 +1,8 @@
 """The faults of ``benchmarks/faults`` on a Dask cluster: each costs its point, and each is counted exactly.
 
 Not of a function that kills its worker whenever it is called: Dask may give up a worker that dies while it starts, and
-is then left without any. That a worker may die is tested in ``test_executors.py``.
+is then left without any. That a worker may die is tested in ``test_executors.py``. Calls that hang take half a minute,
+and on a busy machine one that does not may be as late.
 """
 
 import pytest
@@ -25,8 +26,11 @@ def client():
         yield client
 
 
+KINDS = [pytest.param(kind, marks=[pytest.mark.slow] * (kind == "hang")) for kind in FAULTS if kind != "kill"]
+
+
 @pytest.mark.parametrize("asynchronous", [False, True])
-@pytest.mark.parametrize("kind", [kind for kind in FAULTS if kind != "kill"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_every_fault_is_counted_exactly_under_dask(kind, asynchronous, client, tmp_path):
     journal = tmp_path / "journal"
     journal.touch()
