@@ -103,7 +103,7 @@ class Coverage:
 
     Every draw of the initial distribution is a place. If its log-density is explained by what is known, a climb from
     there would lead to what is known; if not, the place is open, and climbs begin at some of the open ones. A climb
-    finds something if it ends at a mode that has mass and is much denser than all that was known. With n places of
+    finds something if it ends at a mode that has mass, behind a valley, and was not known. With n places of
     which the share s is open, and m climbs since the last find, the expected share of places that lead to something new
     is (the rule of succession, for open and explained places)
 
