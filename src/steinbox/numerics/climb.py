@@ -74,7 +74,7 @@ class Line:
     is_central: bool
     promised: float = np.nan  # nats, by second differences
     is_shorter: bool = False
-    is_last: bool = False  # second differences show no way up, or one that is none
+    is_last: bool = False  # the climb ends here if no length leads up
 
 
 @serializable("climb-curvature")

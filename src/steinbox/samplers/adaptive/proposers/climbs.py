@@ -117,7 +117,7 @@ class Climbs(Proposer):
         return replace(memory, ascents=ascents, num_evals=memory.num_evals + len(log_prob))
 
     def is_done(self, view: View, memory: ClimbsMemory | None) -> bool:
-        """Whether no climb is under way, and there is no room or no place for another."""
+        """Whether no climb is under way, and there is no need, no room or no place for another."""
         if memory is None:
             return view.is_noisy or not _can_arrive(view)
         return not memory.ascents and (memory.is_over or not _is_unseen(view, memory) or not _has_room(view, memory))
