@@ -42,6 +42,7 @@ FOR_A_SAMPLE = ("LeaveOneOut", "PassThrough", "SampleSurrogate")  # these have v
 PROPOSERS = {  # of the default, and the search with a surrogate, which is asked for
     "fitted family": adaptive.FittedFamily(),
     "quadratic fit": adaptive.QuadraticFit(),
+    "thin tail": adaptive.ThinTail(),
     "climbs": adaptive.Climbs(),
     "surrogate refinement": adaptive.SurrogateRefinement(),
     "repeats": adaptive.Repeats(),

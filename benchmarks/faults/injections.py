@@ -10,8 +10,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
+
+LogProb: TypeAlias = Callable[[np.ndarray], float]
 
 DIMENSION = 3
 ONE_IN = 50
@@ -21,10 +24,31 @@ MOST_POINTS = {"hang": 5, "kill": 3}  # so many points and no more: a hang costs
 
 @dataclass(frozen=True)
 class Sample:
-    """What a library returned: equally weighted points, and the failures that it reports, if it reports any."""
+    """What a library returned: equally weighted points, and the failures that it reports, if it reports any.
+
+    ``unfinished`` is the reason of a run that ended early, and says so.
+    """
 
     points: np.ndarray
     failures: dict[str, int] | None = None
+    unfinished: str = ""
+
+
+@dataclass(frozen=True)
+class Around:
+    """What surrounds a run: its checkpoint, its time, and what happens to its pool once it is there."""
+
+    checkpoint: str | None = None
+    max_seconds: float | None = None
+    spoil_pool: Callable[[Any], None] | None = None
+
+    def show(self, pool: Any) -> None:
+        """Let happen to the pool what happens to it."""
+        if self.spoil_pool is not None:
+            self.spoil_pool(pool)
+
+
+NOTHING_AROUND = Around()
 
 
 def normal(x: np.ndarray) -> float:

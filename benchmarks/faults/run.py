@@ -18,7 +18,10 @@ Every case is a process of its own with a time limit. The cells:
 The second table compares what steinbox reports with what was injected: the calls that went wrong, the different points
 among them, and ``result.failures``. A point that dies or hangs together with others in a block is tried again alone.
 
-Run ``pip install -e ".[parallel]" emcee zeus-mcmc dynesty nautilus-sampler``, then ``python benchmarks/faults/run.py``.
+A third one, in a file of its own, is of what happens around a run: ``cases.py`` and ``around.py`` explain it.
+
+Run ``pip install -e ".[parallel]" -r requirements-dev.txt emcee zeus-mcmc dynesty nautilus-sampler h5py``, then
+``python benchmarks/faults/run.py``.
 """
 
 from __future__ import annotations
@@ -41,9 +44,11 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
+from cases import table
 from injections import FAULTS, Faulty
 
-RESULTS = Path(__file__).parent.parent / "results" / "faults.md"
+RESULTS = Path(__file__).parent.parent / "results"
+TABLES = ("faults", "around")
 PACKAGES = {
     "steinbox": "steinbox",
     "emcee": "emcee",
@@ -114,6 +119,8 @@ def run_case(library: str, kind: str, seed: int, folder: Path) -> None:
         "sd_error": float(np.abs(sample.points.std(axis=0) - 1).max()),
         "failures": sample.failures,
     }
+    if sample.unfinished:
+        report["ended"] = sample.unfinished
     (folder / "report.json").write_text(json.dumps(report))
 
 
@@ -156,29 +163,47 @@ def accounts(cases: list[Case]) -> list[str]:
 
 
 def main() -> None:
-    """Run everything, print it and write it."""
+    """Run everything and write it."""
     parser = argparse.ArgumentParser(description="The same faults in steinbox and four other samplers.")
     parser.add_argument("--libraries", nargs="+", choices=PACKAGES, default=list(PACKAGES))
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--limit", type=float, default=120.0, help="seconds a run may take")
     parser.add_argument("--logs", type=Path, help="a folder for what the runs print")
-    parser.add_argument("--output", type=Path, default=RESULTS)
+    parser.add_argument("--tables", nargs="+", choices=TABLES, default=list(TABLES))
+    parser.add_argument("--output", type=Path, default=RESULTS, help="a folder")
     parser.add_argument("--case", nargs=3, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.case:
         library, kind, folder = arguments.case
         run_case(library, kind, arguments.seed, Path(folder))
         return
+    if "faults" in arguments.tables:
+        lines = [*heading(arguments, "faults"), *faults_tables(arguments)]
+        (arguments.output / "faults.md").write_text("\n".join(lines) + "\n")
+    if "around" in arguments.tables:
+        lines = [*heading(arguments, "around"), *table(arguments.libraries, arguments.seed, arguments.limit)]
+        (arguments.output / "faults_around.md").write_text("\n".join(lines) + "\n")
+
+
+def heading(arguments: argparse.Namespace, which: str) -> list[str]:
+    """The command, and where it ran."""
     versions = ", ".join(f"{name} {version(package)}" for name, package in PACKAGES.items())
-    lines = [
-        f"`python benchmarks/faults/run.py --seed {arguments.seed} --limit {arguments.limit:g}`, {date.today()}; "
+    command = f"python benchmarks/faults/run.py --tables {which} --seed {arguments.seed} --limit {arguments.limit:g}"
+    explained = "run.py" if which == "faults" else "around.py"
+    return [
+        f"`{command}`, {date.today()}; "
         f"Python {platform.python_version()}, NumPy {np.__version__}, {versions}, {os.cpu_count()} cores, load at the "
-        f"start {os.getloadavg()[0]:.1f}. The script's docstring explains the cells.\n",
+        f"start {os.getloadavg()[0]:.1f}. The docstring of `benchmarks/faults/{explained}` explains the cells.\n"
+    ]
+
+
+def faults_tables(arguments: argparse.Namespace) -> list[str]:
+    """What one bad call in fifty does, and what steinbox counts of it."""
+    lines = [
         f"| library | {' | '.join(arguments.kinds)} |",
         f"|---{'|---' * len(arguments.kinds)}|",
     ]
-    print("\n".join(lines), flush=True)
     cases = []
     for library in arguments.libraries:
         row = []
@@ -190,9 +215,7 @@ def main() -> None:
                 (arguments.logs / f"{library}_{kind}.txt").write_text(row[-1].output)
         cases += row
         lines.append(f"| {library} | {' | '.join(case.cell for case in row)} |")
-    lines += ["", *accounts(cases)]
-    print("\n".join(lines[1:]))
-    arguments.output.write_text("\n".join(lines) + "\n")
+    return [*lines, "", *accounts(cases)]
 
 
 if __name__ == "__main__":

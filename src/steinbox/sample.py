@@ -102,8 +102,8 @@ def sample(
         all particles if that is more). Not counted are two calls at the end, which notice a function that gives other
         values by then; they are not made if the median call took more than a second.
     max_seconds : float
-        The time that this call may take, by the clock on the wall; looked at between blocks of evaluations, each of
-        which takes about a tenth of a second or one call. If it ends in the middle of a batch, the particles are those
+        The time that this call may take, by the clock on the wall; looked at ten times a second, also while all calls
+        hang, but without ``executor`` only between calls. If it ends in the middle of a batch, the particles are those
         of the iteration before. A run that is resumed has the time anew.
     vectorized : bool
         Whether ``log_prob`` (and ``score``) take all points at once.
@@ -269,7 +269,7 @@ def sample(
     names_asked = (each for key, given in texts.items() for each in ask_about_names(key, given, known))
     questions = (change, *odd, *names_asked, *ask_about_values(evaluator.archive, task.bounds))
     warnings = (
-        *collect_warnings(outcome),
+        *collect_warnings(outcome, task.names),
         *filter(None, questions),
         *ask_about_spread(outcome, task, evaluator.archive),
         *(journal.warnings if journal else ()),

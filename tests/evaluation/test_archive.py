@@ -48,7 +48,7 @@ def test_known_values_make_a_better_surrogate():
     state = flow.start(problem, rng)
     informed = flow.warm_start(state, known, TARGET.log_prob(known))
     exact = TARGET.score(points)
-    values = (flow.anneal(each, points, evaluation, 1.0, np.full(30, False))[0] for each in (state, informed))
+    values = (flow.anneal(each, points, evaluation, np.full(30, False))[0] for each in (state, informed))
     alone, better = (np.median(np.abs(flow.drive.force(each).score - exact)) for each in values)
     assert better < alone / 2
 

@@ -13,6 +13,7 @@ import textwrap
 import threading
 import time
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 
 import cloudpickle
 import loky
@@ -21,8 +22,10 @@ import psutil
 import pytest
 
 import steinbox as sb
-from steinbox.evaluation.calls import Calls
+from steinbox.evaluation.calls import Block, Calls
+from steinbox.evaluation.futures import Futures
 from steinbox.evaluation.remote import serialize
+from steinbox.evaluation.workers import WorkersLostError
 
 START = sb.Gaussian([0.0, 0.0], std=3.0)
 SPAWN = multiprocessing.get_context("spawn")
@@ -307,6 +310,26 @@ def test_a_broken_executor_of_the_user_s_leaves_a_valid_result():
     assert result.status is sb.Status.WORKERS_LOST
     assert "give executor=2" in " ".join(result.warnings)
     assert np.isfinite(result.log_prob).any()
+
+
+def test_an_executor_that_breaks_with_the_last_values_is_lost_once_they_are_handed_over():
+    """One of the last two calls comes back, the other's process dies: nothing is left to wait for."""
+    outcomes = [normals, BrokenProcessPool("a process died")]
+
+    def submit(*task):
+        future, outcome = Future(), outcomes.pop(0)
+        if isinstance(outcome, Exception):
+            future.set_exception(outcome)
+        else:
+            future.set_result(task[0](task[1]))
+        return future
+
+    workers = Futures(Calls(normals, vectorized=True), submit, 2, timeout=None, payload=None)
+    for number in range(2):
+        workers.submit(Block(np.ones((1, 2)), np.array([number])))
+    assert len(workers.collect()) == 1
+    with pytest.raises(WorkersLostError, match="takes no more calls"):
+        workers.collect()
 
 
 def test_an_executor_that_breaks_while_it_is_idle_leaves_a_valid_result():

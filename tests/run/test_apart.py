@@ -4,6 +4,8 @@ Virtual time (``benchmarks/scale/virtual.py``): the real loop, without sleeping,
 """
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from virtual import TIMES, lognormal, stragglers, virtual_time
 
 import steinbox as sb
 from steinbox import baselines
+from steinbox.samplers.markov.metropolis import RandomWalk
 
 START = sb.Gaussian([0.0, 0.0], std=3.0)
 CHAINS = [name for name, each in SAMPLERS.items() if hasattr(each, "is_separable")]
@@ -186,3 +189,92 @@ def test_there_is_no_log_to_repeat():
 def test_chains_that_learn_to_the_end_run_in_batches():
     method = baselines.AdaptiveMetropolis(adaptation=1.0)
     assert_same(run(method), run(method, asynchronous=False))
+
+
+# -- chains that learn from each other, and do not wait for all --------------------------------------------------------
+
+LEADING = {name: replace(SAMPLERS[name], lead=3) for name in CHAINS}
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_chains_with_a_lead_make_the_same_steps_in_whatever_order_values_come(name):
+    settings = {"method": LEADING[name], "max_evals": 300}
+    reference = run(**settings)
+    assert reference.num_evals == 300
+    assert_same(run(num_workers=3, seconds=lognormal(0.05), **settings), reference)
+    assert_same(run(num_workers=100, seconds=lambda number, log_prob: np.exp(log_prob), **settings), reference)
+    assert_same(run(num_workers=1, seconds=lambda number, log_prob: 1.0, **settings), reference)
+
+
+@pytest.mark.parametrize("name", ["adaptive metropolis", "khmc"])
+@pytest.mark.parametrize("num_iterations", [2, 5, 12])
+def test_a_resumed_run_with_a_lead_is_the_run_that_was_never_stopped(name, num_iterations, tmp_path):
+    path, method = tmp_path / "run.ckpt", LEADING[name]
+    stopped = run(method, checkpoint=path, callback=lambda iteration: iteration.index == num_iterations)
+    assert stopped.status is sb.Status.STOPPED_BY_CALLBACK
+    assert_same(run(method, checkpoint=path, asynchronous=None, num_workers=5), run(method))
+
+
+def test_no_chain_is_ahead_by_more_than_its_lead_while_they_learn():
+    """Watched where chains are told: the state's steps."""
+    leads, method = [], replace(baselines.AdaptiveMetropolis(), lead=3)
+
+    def watch(sampler, state, *others):
+        moved, info = TELL(sampler, state, *others)
+        if moved.backlog.num_learned < moved.backlog.last_step:
+            leads.append(int(np.ptp(moved.num_steps)))
+        return moved, info
+
+    TELL = type(method).tell_chains
+    with mock.patch.object(type(method), "tell_chains", watch):
+        run(method, max_evals=800, seconds=stragglers(0.05, share=0.05))
+    assert 3 <= max(leads) <= 4, "3 steps, and one that is under way or made"
+
+
+def test_what_is_proposed_is_learned_from_the_steps_of_all_chains_up_to_the_lead():
+    """Each version is learned once, in order, from the states of all chains after that step."""
+    seen = []
+
+    def learn(walk, points, acceptance, step, rng):
+        seen.append((step, points.copy(), acceptance))
+        return LEARN(walk, points, acceptance, step, rng)
+
+    LEARN = RandomWalk.learn
+    method = replace(baselines.AdaptiveMetropolis(), lead=2)
+    with mock.patch.object(RandomWalk, "learn", learn):
+        reference = run(method)
+        first, seen = seen, []
+        run(method, num_workers=7, seconds=lognormal(0.05))
+    assert [step for step, _, _ in first] == list(range(1, 10)), "half of 19 steps"
+    known = {tuple(x) for x in reference.archive.points}
+    for (_, points, acceptance), (_, again, again_acceptance) in zip(first, seen, strict=True):
+        assert all(tuple(x) in known for x in points)
+        np.testing.assert_array_equal(points, again)
+        assert acceptance == again_acceptance
+
+
+def test_a_lead_keeps_workers_busy_while_chains_learn():
+    efficiency = []
+    for lead in (0, 4):
+        method = baselines.AdaptiveMetropolis(lead=lead)
+        run(method, seconds=TIMES["lognormal"], num_workers=32, num_particles=200, max_evals=4_000)
+        efficiency.append(run.virtual.efficiency)
+    assert efficiency[1] > 0.85 > 0.75 > efficiency[0]
+
+
+def test_chains_with_a_lead_adapt_and_reach_the_target():
+    target = sb.Gaussian([1.0, -1.0], cov=[[1.0, 0.9], [0.9, 1.0]])
+    settings = {"log_prob": lambda x: target.log_prob(x[None])[0], "num_particles": 300, "max_evals": 18_000}
+    result = run(baselines.AdaptiveMetropolis(lead=4), **settings)
+    np.testing.assert_allclose(result.particles.mean(axis=0), target.mean, atol=0.2)
+    np.testing.assert_allclose(np.cov(result.particles.T), target.cov, atol=0.25)
+    waiting = run(baselines.AdaptiveMetropolis(), **settings)
+    acceptance = [each.trace["acceptance"][-10:].mean() for each in (result, waiting)]
+    assert acceptance[0] == pytest.approx(acceptance[1], abs=0.1)
+
+
+def test_in_batches_a_lead_changes_nothing():
+    settings = {"asynchronous": False}
+    assert_same(run(LEADING["adaptive metropolis"], **settings), run("adaptive metropolis", **settings))
+    with pytest.raises(ValueError, match="expected lead to be a whole number of at least 0, got -1"):
+        baselines.AdaptiveMetropolis(lead=-1)

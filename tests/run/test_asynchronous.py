@@ -3,7 +3,9 @@
 Most of it is in virtual time (``benchmarks/scale/virtual.py``): the real loop, without sleeping, always the same.
 """
 
+import os
 import shutil
+import signal
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +17,7 @@ from virtual import lognormal, stragglers, virtual_time
 import steinbox as sb
 from steinbox import baselines
 from steinbox.run import snapshot
+from steinbox.samplers.adaptive import Climbs
 from steinbox.samplers.adaptive.sampler import AdaptiveSampler
 
 START = sb.Gaussian([0.0, 0.0], std=3.0)
@@ -82,7 +85,7 @@ def test_workers_are_busy(seconds):
         with virtual_time(16, seconds) as virtual:
             sb.sample(normal, START, executor=1, max_evals=2_000, asynchronous=asynchronous, seed=0)
         busy[asynchronous] = virtual.efficiency
-    assert busy[True] > 0.65  # what is left is the wait for the last stragglers
+    assert busy[True] > 0.6  # what is left is the wait for the last stragglers
     assert busy[True] > busy[False] + 0.1
 
 
@@ -91,7 +94,16 @@ def test_many_workers_are_busy_while_a_climb_goes_on_step_by_step():
         result = sb.sample(modes, sb.Gaussian(np.zeros(3), std=3.0), executor=1, max_evals=3_000, seed=0)
     assert result.arrivals is not None
     assert any("climbs" in names for names in result.trace["proposers"])
-    assert virtual.efficiency > 0.9
+    assert virtual.efficiency > 0.85
+
+
+@pytest.mark.parametrize("num_wanted", [0, 1_000])
+def test_draws_leave_to_climbs_what_these_want(num_wanted, monkeypatch):
+    """64 workers have spent all on draws before the first step of a search is back."""
+    monkeypatch.setattr(Climbs, "num_wanted", lambda self, view, memory: num_wanted)
+    result = run(num_workers=64, seconds=stragglers(0.05), **CASES["climbs and scans"])
+    assert ("climbs" in result.trace["proposers"]) == (num_wanted > 0)
+    assert_same(repeat(result, **CASES["climbs and scans"]), result)
 
 
 def test_the_default_begins_with_sixteen_workers():
@@ -159,10 +171,10 @@ def test_all_that_is_under_way_is_waited_for_at_the_end():
 
 def test_a_run_that_converges_waits_for_all_that_is_under_way():
     settings = {"max_evals": 20_000, "num_particles": 20}
-    result = run(num_workers=8, seconds=lambda number, log_prob: 1e6 if number == 300 else 1.0, **settings)
+    result = run(num_workers=8, seconds=lambda number, log_prob: 1e6 if number == 2_000 else 1.0, **settings)
     assert result.status is sb.Status.CONVERGED
     assert sorted(result.arrivals.numbers.tolist()) == list(range(result.num_evals))
-    assert 300 in result.arrivals.told(len(result.arrivals) - 1)
+    assert 2_000 in result.arrivals.told(len(result.arrivals) - 1)
 
 
 # -- the log -----------------------------------------------------------------------------------------------------------
@@ -306,6 +318,23 @@ def test_a_call_that_hangs_is_one_failure():
     assert result.failures["timeout"].count == result.num_failures >= 1
     assert result.num_evals == 60 == len(result.archive) + result.num_failures
     assert not ((result.archive.points[:, 0] > 0.5) & (result.archive.points[:, 0] < 0.6)).any()
+
+
+def test_a_worker_that_dies_at_the_very_end_does_not_end_the_run(tmp_path):
+    """Its point is tried again, though nothing else is to go out."""
+    journal = tmp_path / "journal"
+
+    def die_once(x):
+        with journal.open("ab") as file:
+            file.write(b".")
+            if file.tell() == 60:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return normal(x)
+
+    settings = {"num_particles": 20, "max_evals": 60, "timeout": 30.0, "seed": 3}
+    result = sb.sample(die_once, START, executor=1, asynchronous=True, **settings)
+    assert result.status is sb.Status.BUDGET_SPENT
+    assert result.num_evals == 60
 
 
 def test_ctrl_c_gives_a_valid_result_at_once():

@@ -2,7 +2,14 @@
 
 from steinbox.evaluation.archive import Archive, require_counts
 from steinbox.evaluation.calls import MAX_LOG_PROB, Calls
-from steinbox.evaluation.evaluator import Account, Evaluator, StoppedError, TargetError, TimeSpentError
+from steinbox.evaluation.evaluator import (
+    MIN_TO_BEGIN,
+    Account,
+    Evaluator,
+    StoppedError,
+    TargetError,
+    TimeSpentError,
+)
 from steinbox.evaluation.executors import as_workers
 from steinbox.evaluation.faults import Failure, count_failures
 from steinbox.evaluation.stream import Stream
@@ -11,6 +18,7 @@ from steinbox.evaluation.workers import Workers, WorkersLostError
 
 __all__ = [
     "MAX_LOG_PROB",
+    "MIN_TO_BEGIN",
     "Account",
     "Archive",
     "Calls",

@@ -6,7 +6,8 @@ import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -25,6 +26,7 @@ _RATE_WINDOW = 200  # last evaluations, over which the rate of failures is taken
 _START_FRACTION = 0.05  # of the budget (a window at least): a start that is wide may fail more often
 MAX_INITIAL_FAILURES = 50  # before the first success: if nine in ten places fail, as many do in one run of 200
 _PROBE_RTOL, _PROBE_ATOL = 1e-10, 1e-8  # by which a value may change between two runs of the same function
+MIN_TO_BEGIN = 10  # points that must have come back, to make a result of a first batch that was cut short
 _MAX_CHANGE = 0.01  # nats by which a value may change within a run: a hundredth of the density
 _MAX_SECONDS_TO_REPEAT = 1.0  # of a call: a longer one is an expensive simulator, not to be run without being asked
 
@@ -85,11 +87,12 @@ class Evaluator:
     ) -> None:
         self.transform = Identity() if transform is None else transform
         self._has_score, self._vectorized = calls.score is not None, calls.vectorized
-        self._takes_rng = calls.takes_rng
+        self._takes_rng, self._has_workers = calls.takes_rng, workers is not None
         self.dispatch = Dispatcher(InProcess(calls) if workers is None else workers, vectorized=calls.vectorized)
         self.max_evals, self.max_failure_rate, self.max_seconds = max_evals, max_failure_rate, max_seconds
         self._started = time.monotonic()
         self.num_evals = 0
+        self._batch: Batch | None = None
         self._num_in_batch = 0
         self.is_stopped = False
         self.failures: Mapping[str, Failure] = {}
@@ -112,7 +115,7 @@ class Evaluator:
         return self.num_evals + self._num_in_batch
 
     def stop(self) -> None:
-        """Give up the batch that is under way, once the calls that run have returned; any thread may ask."""
+        """Give up the batch that is under way, with the calls that run; any thread may ask."""
         self.is_stopped = True
 
     @property
@@ -155,8 +158,10 @@ class Evaluator:
             self._recent.clear()
 
     def _require_same_function(self, probe: Probe) -> None:
-        ((_, values),) = self.dispatch(Block(probe.point[None], np.array([probe.number])))
-        now, fault = float(values.log_prob[0]), values.faults[0]
+        try:
+            now, fault = self._repeat(probe)
+        except TimeSpentError:  # the run ends with what it had
+            return
         if fault is not None:
             raise _target_error(
                 f"the first evaluation after the checkpoint failed {_failure(probe.point, fault)}", fault
@@ -181,9 +186,8 @@ class Evaluator:
             best, number = int(np.argmax(self.archive.log_prob)), probes[0].number
             probes.append(Probe(self.archive.points[best], number, float(self.archive.log_prob[best])))
         for probe in probes:
-            ((_, values),) = self.dispatch(Block(probe.point[None], np.array([probe.number])))
-            now = float(values.log_prob[0])
-            if values.faults[0] is not None:
+            now, fault = self._repeat(probe)
+            if fault is not None:
                 return ""
             if not abs(now - probe.log_prob) <= _MAX_CHANGE:
                 return (
@@ -192,6 +196,13 @@ class Evaluator:
                     "calls? Then the particles are meaningless."
                 )
         return ""
+
+    def _repeat(self, probe: Probe) -> tuple[float, Fault | None]:
+        """The value at the point now; it is not counted."""
+        batch = Batch(Block(probe.point[None], np.array([probe.number])))
+        for block, values in self.dispatch(batch.block, partial(self._look, batch)):
+            batch.fill(block, values)
+        return float(batch.log_prob[0]), batch.faults[0]
 
     @property
     def _may_repeat(self) -> bool:
@@ -206,17 +217,15 @@ class Evaluator:
         if len(points) > self.num_remaining:
             raise ValueError(f"expected at most the {self.num_remaining} evaluations left, got {len(points)} points")
         numbers = np.arange(self.num_evals, self.num_evals + len(points))
-        batch = Batch(Block(self.transform.forward(points), numbers))
+        batch = self._batch = Batch(Block(self.transform.forward(points), numbers))
         try:
-            with closing(self.dispatch(batch.block)) as blocks:
+            with closing(self.dispatch(batch.block, partial(self._look, batch))) as blocks:
                 for block, values in blocks:
                     batch.fill(block, values)
                     self._num_in_batch = int(batch.done.sum())
                     self.note_times(values)
                     if self.num_evals == 0:
                         self.stop_if_all_fail(batch.block.points, batch.faults[:MAX_INITIAL_FAILURES])
-                    self._stop_if_asked(batch)
-                    self._stop_if_late(batch)
         finally:
             self.record(batch)
         return self.evaluation(points, batch)
@@ -225,6 +234,18 @@ class Evaluator:
         """The values as samplers see them, at free points."""
         score = self.transform.pull_back_score(points, batch.score) if self._has_score else None
         return Evaluation(batch.log_prob + self.transform.log_det(points), batch.failed, score)
+
+    def salvage(self, points: Array) -> Evaluation | None:
+        """The values of the last batch, which was cut short, if enough had come back; the rest is as if it failed.
+
+        Not of calls in this process, which do not hang: there the time was too short.
+        """
+        batch = self._batch
+        num_done = 0 if batch is None or len(batch.done) != len(points) else int(batch.done.sum())
+        if batch is None or num_done < MIN_TO_BEGIN or not self._has_workers:
+            return None
+        evaluation = self.evaluation(points, batch)
+        return replace(evaluation, failed=batch.failed | ~batch.done)
 
     def note_times(self, values: Values) -> None:
         """Keep how long calls took; a vectorized one takes its block's time, and may take it for one point too."""
@@ -239,13 +260,13 @@ class Evaluator:
             where = f"{_failure(points[0], fault)}{hint}"
             raise _target_error(f"the first {len(faults)} evaluations all failed, the first of them {where}", fault)
 
-    def _stop_if_asked(self, batch: Batch) -> None:
-        if self.is_stopped and not batch.done.all():
+    def _look(self, batch: Batch) -> None:
+        """Give up a batch that is not complete when the time is up, or when somebody asked to stop."""
+        if batch.done.all():
+            return
+        if self.is_stopped:
             raise StoppedError
-
-    def _stop_if_late(self, batch: Batch) -> None:
-        """Give up a batch that is not complete when the time is up."""
-        if self.is_late and not batch.done.all():
+        if self.is_late:
             num_done = self.num_evals + int(batch.done.sum())
             raise TimeSpentError(
                 f"max_seconds={self.max_seconds:g} had passed after {num_done:,} evaluations, before the batch was "

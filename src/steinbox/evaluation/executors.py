@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from steinbox.evaluation.calls import Block, Calls
+from steinbox.evaluation.dask import DaskCount
 from steinbox.evaluation.futures import Futures
 from steinbox.evaluation.map_pool import MapPool
 from steinbox.evaluation.processes import Processes
@@ -109,9 +110,7 @@ def _from_dask(client: Any, calls: Calls, timeout: float | None) -> Futures:
         remote.add_done_callback(finish)
         return future
 
-    def count() -> int:
-        return max(1, int(sum(client.nthreads().values())))
-
+    count = DaskCount(client)
     return Futures(calls, submit, count(), timeout, serialize(calls), count=count)
 
 

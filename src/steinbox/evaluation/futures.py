@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from steinbox.evaluation.calls import Block, Calls
+from steinbox.evaluation.dask import DaskCount
 from steinbox.evaluation.faults import Fault, FaultKind
 from steinbox.evaluation.remote import NEEDS_FUNCTION, evaluate_remotely
-from steinbox.evaluation.workers import START_SECONDS, Finished, WorkersLostError
+from steinbox.evaluation.workers import POLL_SECONDS, START_SECONDS, Finished, WorkersLostError
 
 Submit: TypeAlias = Callable[..., "Future[Any]"]
 
-_POLL_SECONDS = 0.1  # between two looks at the clock and at the workers' health
 _COUNT_SECONDS = 1.0  # between two counts of the workers, if their number may change
 _MAX_TIMEOUTS_TO_WAIT = 10  # time-outs after which workers that all hang are given up
 
@@ -32,8 +33,8 @@ class _Running:
 class Futures:
     """Workers of an executor.
 
-    The clock of a time-out starts when a future says that it runs. A call beyond it cannot be stopped: it is abandoned,
-    and its worker with it until it returns.
+    The clock of a time-out starts when a future says that it runs; those of Dask do not say, and the oldest do, as many
+    as there are threads. A call beyond it cannot be stopped: it is abandoned, and its worker with it until it returns.
     """
 
     def __init__(
@@ -44,7 +45,7 @@ class Futures:
         timeout: float | None,
         payload: bytes | None,
         check: Callable[[], None] = lambda: None,
-        count: Callable[[], int] | None = None,
+        count: DaskCount | None = None,
     ) -> None:
         self._calls, self._submit, self._payload = calls, submit, payload
         self._timeout, self._check, self._count = timeout, check, count
@@ -56,6 +57,8 @@ class Futures:
         self._running: dict[Future[Any], _Running] = {}
         self._abandoned: set[Future[Any]] = set()
         self._grace_seconds = START_SECONDS  # beyond the time-out, until a first answer
+        self._stuck_since: float | None = None  # when all workers began to hang
+        self._loss: WorkersLostError | None = None
 
     @property
     def num_free(self) -> int:
@@ -73,19 +76,36 @@ class Futures:
 
     def collect(self) -> list[Finished]:
         if not self._running:
+            if self._loss is not None:  # noted when the last values came back
+                raise self._loss
             self._wait_for_abandoned()
             return []
-        wait(self._running, _POLL_SECONDS, FIRST_COMPLETED)
-        self._check()
-        self._count_workers()
-        return [finished for future in list(self._running) for finished in self._finish(future)]
+        wait(self._running, POLL_SECONDS, FIRST_COMPLETED)
+        finished: list[Finished] = []
+        for place, future in enumerate(list(self._running)):
+            with self._noting_loss():
+                finished += self._finish(future, may_run=self._count is None or place < self._count.num_threads)
+        with self._noting_loss():
+            self._check()
+            self._count_workers()
+        if self._loss is not None and not finished:
+            raise self._loss
+        return finished
+
+    @contextmanager
+    def _noting_loss(self) -> Iterator[None]:
+        """Keep what says that the workers are lost, until all that came back before is handed over."""
+        try:
+            yield
+        except WorkersLostError as error:
+            self._loss = error
 
     def _count_workers(self) -> None:
         """Now and then, if there may be more or fewer than there were."""
         if self._count is not None and time.monotonic() > self._counted + _COUNT_SECONDS:
             self.num_workers, self._counted = self._count(), time.monotonic()
 
-    def _finish(self, future: Future[Any]) -> Iterable[Finished]:
+    def _finish(self, future: Future[Any], *, may_run: bool) -> Iterable[Finished]:
         running = self._running[future]
         if future.done():
             del self._running[future]
@@ -95,7 +115,7 @@ class Futures:
             else:
                 self._grace_seconds = 0.0
                 yield running.block, outcome
-        elif self._is_late(future, running):
+        elif may_run and self._is_late(future, running):
             del self._running[future]
             self._abandoned.add(future)
             future.cancel()
@@ -110,8 +130,13 @@ class Futures:
 
     def _wait_for_abandoned(self) -> None:
         """All workers are in calls beyond the time-out; one that is merely slow may still return."""
-        wait(self._abandoned, _MAX_TIMEOUTS_TO_WAIT * (self._timeout or 0.0), FIRST_COMPLETED)
-        if self.num_free == 0:
+        wait(self._abandoned, POLL_SECONDS, FIRST_COMPLETED)
+        if self.num_free > 0:
+            self._stuck_since = None
+            return
+        now = time.monotonic()
+        self._stuck_since = now if self._stuck_since is None else self._stuck_since
+        if now > self._stuck_since + _MAX_TIMEOUTS_TO_WAIT * (self._timeout or 0.0):
             raise WorkersLostError(
                 f"all {self.num_workers} workers of the executor hang in calls beyond timeout={self._timeout}, and "
                 "only processes started by steinbox can be stopped: give executor=2, or any other number"

@@ -18,7 +18,7 @@ import numpy as np
 from steinbox.evaluation.calls import Block, Calls, Values
 from steinbox.evaluation.faults import Fault, FaultKind
 from steinbox.evaluation.remote import NEEDS_FUNCTION, belong_to, evaluate_remotely, install, serialize_to_file
-from steinbox.evaluation.workers import START_SECONDS, Finished, WorkersLostError
+from steinbox.evaluation.workers import POLL_SECONDS, START_SECONDS, Finished, WorkersLostError
 
 _MAX_FAILED_STARTS = 3  # in a row
 _OVERHEAD_SECONDS = 0.5  # beyond the time-out, for a block of several points
@@ -91,7 +91,7 @@ class Processes:
         busy = [process for process in self._processes if process.future is not None]
         seconds = min(self._deadline(process) for process in busy) - time.monotonic()
         futures = [process.future for process in busy if process.future is not None]
-        wait(futures, None if seconds == float("inf") else max(0.0, seconds), FIRST_COMPLETED)
+        wait(futures, min(max(0.0, seconds), POLL_SECONDS), FIRST_COMPLETED)
         return [finished for process in busy for finished in self._finish(process)]
 
     def _deadline(self, process: _Process) -> float:

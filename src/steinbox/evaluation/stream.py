@@ -47,9 +47,10 @@ class Stream:
         if self._evaluator.is_stopped:
             raise StoppedError
         if self._evaluator.is_late:
+            num_done = self._evaluator.num_evals + len(self._come)
             raise TimeSpentError(
-                f"max_seconds={self._evaluator.max_seconds:g} had passed after {self._evaluator.num_evals:,} "
-                f"evaluations, with {self.num_out:,} more in progress"
+                f"max_seconds={self._evaluator.max_seconds:g} had passed after {num_done:,} evaluations, with "
+                f"{self.num_out:,} more in progress"
             )
         numbers: list[int] = []
         for block, values in self._evaluator.dispatch.collect():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
@@ -13,6 +13,7 @@ from steinbox.evaluation.calls import Block, Calls, Values
 from steinbox.evaluation.faults import Fault, FaultKind
 
 Finished: TypeAlias = tuple[Block, Values | Fault]
+POLL_SECONDS = 0.1  # between two looks at the clock, and at the health of the workers
 START_SECONDS = 60.0  # what a first answer may take beyond the time-out: workers start, functions load and compile
 _BLOCK_SECONDS = 0.1  # long compared with a round trip to a worker, short compared with what its death may cost
 _TIME_LEARNING_RATE = 0.2  # of the running mean of the time per point
@@ -45,7 +46,10 @@ class Workers(Protocol):
         ...
 
     def collect(self) -> list[Finished]:
-        """Wait until something happens, and return the finished blocks: with values, or a fault of the whole block."""
+        """Wait for a moment, and return the blocks that are finished: with values, or a fault of the whole block.
+
+        Where calls run in this process, or behind ``map``, it waits for them, however long they take.
+        """
         ...
 
     def cancel(self) -> None:
@@ -103,8 +107,11 @@ class Dispatcher:
         self._retries: deque[Block] = deque()
         self.num_running = 0  # blocks
 
-    def __call__(self, batch: Block) -> Generator[tuple[Block, Values]]:
-        """The batch's values, block by block, in the order in which they come."""
+    def __call__(self, batch: Block, look: Callable[[], None] = lambda: None) -> Generator[tuple[Block, Values]]:
+        """The batch's values, block by block, in the order in which they come.
+
+        ``look`` is called again and again, also while nothing comes, and may raise.
+        """
         next_row, num_open = 0, len(batch.points)
         try:
             while num_open:
@@ -116,6 +123,7 @@ class Dispatcher:
                 for block, values in self.collect():
                     num_open -= len(block.points)
                     yield block, values
+                look()
         finally:
             if num_open:
                 self.cancel()
@@ -128,9 +136,12 @@ class Dispatcher:
     @property
     def num_free(self) -> int:
         """How many blocks can be submitted now; what is to be tried again goes first."""
+        self._try_again()
+        return self._workers.num_free
+
+    def _try_again(self) -> None:
         while self._retries and self._workers.num_free > 0:
             self.submit(self._retries.popleft())
-        return self._workers.num_free
 
     def submit(self, block: Block) -> None:
         """Start evaluating the block."""
@@ -139,6 +150,7 @@ class Dispatcher:
 
     def collect(self) -> Generator[tuple[Block, Values]]:
         """Wait until something happens: the values of blocks that are done, or cut up and tried again."""
+        self._try_again()  # nobody may have asked who is free, if nothing else is to be submitted
         for block, outcome in self._workers.collect():
             self.num_running -= 1
             values = outcome if isinstance(outcome, Values) else _fail_point(block, outcome)

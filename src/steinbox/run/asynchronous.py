@@ -19,10 +19,10 @@ from typing import Any, Generic, Protocol
 import numpy as np
 
 from steinbox.common.arrays import Array, IntegerArray
-from steinbox.evaluation import Evaluator, StoppedError, Stream, TimeSpentError, WorkersLostError
+from steinbox.evaluation import MIN_TO_BEGIN, Evaluator, Stream
 from steinbox.run.arrivals import Arrivals
 from steinbox.run.book import Book
-from steinbox.run.loop import REASONS_TO_STOP, Callback, Course, Keep, Outcome, RunState, Show
+from steinbox.run.loop import ENDS_IN_ORDER, REASONS_TO_STOP, Callback, Course, Keep, Outcome, RunState, Show
 from steinbox.run.status import Status
 from steinbox.samplers.asynchronous import Asynchronous, Batch
 from steinbox.samplers.base import Sampler, State
@@ -55,8 +55,10 @@ def run_asynchronously(
             elif status is None:
                 status = loop.run(stack.enter_context(make_background()))
         except REASONS_TO_STOP as stop:
+            is_in_order = isinstance(stop, ENDS_IN_ORDER)
+            if is_in_order and log is None and not course.has_begun:
+                loop.begin_late()
             status, reason = course.status_of(stop), str(stop)
-            is_in_order = isinstance(stop, StoppedError | TimeSpentError | WorkersLostError)
         else:
             is_in_order = status is Status.STOPPED_BY_CALLBACK
         if is_in_order and log is None:
@@ -122,6 +124,12 @@ class _Loop(Generic[State]):
                 self._book.come(self._stream.collect())
             elif self._fit is None and self._book.num_come == 0:
                 return status or Status.FINISHED
+
+    def begin_late(self) -> None:
+        """Learn a first time, if enough has come back, from a run that was stopped before it learned anything."""
+        if self._fit is not None or len(self._book.find_all()) >= MIN_TO_BEGIN:
+            with suppress(ValueError, *REASONS_TO_STOP):  # all may be outside the support
+                self.learn_the_rest()
 
     def learn_the_rest(self) -> None:
         """Learn a last time, from what has come back: a run that is stopped has paid for it."""

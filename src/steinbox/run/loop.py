@@ -78,6 +78,7 @@ _STATUS_OF: dict[type[BaseException], Status] = {
 
 
 REASONS_TO_STOP = tuple(_STATUS_OF)
+ENDS_IN_ORDER = (StoppedError, TimeSpentError, WorkersLostError)  # what has come back until then may be used
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,14 +151,27 @@ def run_batches(
             status = _reason_not_to_evaluate(len(points), evaluator)
             if status is not None:
                 break
-            evaluation = evaluator(points)
+            evaluation, cut_short = _evaluate(points, evaluator, is_first=not course.has_begun)
             status = course.check(evaluation)
             if status is not None:
                 break
             status = course.advance(*sampler.tell(course.state, points, evaluation, rng))
+            if cut_short is not None:
+                raise cut_short
         except REASONS_TO_STOP as stop:
             status, reason = course.status_of(stop), str(stop)
     return status, reason
+
+
+def _evaluate(points: Array, evaluator: Evaluator, *, is_first: bool) -> tuple[Evaluation, Exception | None]:
+    """The values; of a first batch that was cut short what has come back, and why: else there would be no result."""
+    try:
+        return evaluator(points), None
+    except ENDS_IN_ORDER as stop:
+        salvaged = evaluator.salvage(points) if is_first else None
+        if salvaged is None or not np.isfinite(salvaged.log_prob).any():
+            raise
+        return salvaged, stop
 
 
 class Course(Generic[State]):
@@ -176,9 +190,14 @@ class Course(Generic[State]):
         self._callbacks, self._keep, self._show = callbacks, keep, show
         self.state, self._trace, self._record = run_state.state, list(run_state.trace), run_state.record
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether an iteration is complete, so that there is something to return."""
+        return len(self._trace) > 0
+
     def check(self, evaluation: Evaluation) -> Status | None:
         """Why not to go on from these values; raises if they are the first, and there is nothing to start from."""
-        is_first = not self._trace
+        is_first = not self.has_begun
         if np.isfinite(evaluation.log_prob).any() or not (is_first or not self._sampler.tolerates_empty_batch):
             return None
         if is_first:

@@ -70,7 +70,7 @@ class Result:
         The last proposal: a normalized density with a score, to be used as a surrogate. If there are bounds, it is one
         of the free parameters.
     coverage : Coverage or None
-        What draws of the start and climbs say about missed modes: ``coverage.unseen``, the expected share of
+        What scattered draws and climbs say about missed modes: ``coverage.unseen``, the expected share of
         places that lead to one, and ``coverage.upper``, a bound. None if the method makes no climbs.
     trace : mapping of str to (T,) array
         One entry per iteration: ``mean_log_prob``, the mean log-density of the particles so far (as free parameters,

@@ -28,7 +28,9 @@ from steinbox.run.arrivals import Arrivals, OpenBatch
 from steinbox.run.loop import trace_columns
 from steinbox.run.record import Record
 
-_FORMAT = 5  # 1 named classes by module; in 2 climbs were other classes; 3 had no derived quantities, 4 no record
+# 1 named classes by module; in 2 climbs were other classes; 3 had no derived quantities, 4 no record; in 5 sources of
+# draws had no step
+_FORMAT = 6
 _FIRST_LINE = re.compile(rb"steinbox checkpoint (\d{1,9})\n")
 
 

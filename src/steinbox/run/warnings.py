@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from steinbox.common.arrays import Array
+from steinbox.numerics.tails import TAIL_SHARE, find_thinnest_tail
 from steinbox.numerics.weights import effective_sample_size
 from steinbox.run.loop import Outcome
 from steinbox.run.status import Status
+from steinbox.samplers.base import WeightedSample
 
 MIN_SHARE_INSIDE = 0.9  # of the particles: with fewer inside the support, the others are missed
 MIN_WORTH = 0.05  # independent draws per weighted particle: below, a few of them are the answer
@@ -18,7 +20,7 @@ MAX_RISE = 0.2  # of the log-densities' standard deviation: what the last fifth 
 _ENDED_BY_FAILURES = (Status.TOO_MANY_FAILURES, Status.TARGET_FAILED, Status.SUPPORT_LOST)
 
 
-def collect_warnings(outcome: Outcome) -> Iterator[str]:
+def collect_warnings(outcome: Outcome, names: Sequence[str]) -> Iterator[str]:
     """One sentence for every reason not to trust the particles."""
     sample = outcome.sample
     if outcome.reason:
@@ -26,6 +28,8 @@ def collect_warnings(outcome: Outcome) -> Iterator[str]:
     if outcome.status in _ENDED_BY_FAILURES:
         yield "Failures ended the run before its budget was used: the particles may not have reached the target yet."
     yield from sample.warnings
+    if sample.pool is not None and not sample.warnings:
+        yield from _warn_of_tails(sample.pool, names)
     num_particles, dimension = sample.particles.shape
     inside = np.isfinite(sample.log_prob)
     num_inside = int(inside.sum())
@@ -44,6 +48,22 @@ def collect_warnings(outcome: Outcome) -> Iterator[str]:
         yield (
             "The mean log-density was still rising at the end: the particles have not reached the target yet. "
             "Allow more evaluations."
+        )
+
+
+def _warn_of_tails(pool: WeightedSample, names: Sequence[str]) -> Iterator[str]:
+    tail = find_thinnest_tail(pool.points, pool.weights)
+    if tail.is_thin:
+        end = "upper" if tail.is_upper else "lower"
+        where = (
+            f"The {end} {TAIL_SHARE:.0%} of {names[tail.axis]}"
+            if tail.axis is not None
+            else (f"{TAIL_SHARE:.0%} of the weight, at one end of a direction that several parameters share,")
+        )
+        yield (
+            f"{where} rest on {tail.num_draws:.0f} independent draws, where {tail.usual:.0f} would be usual: that tail "
+            "may be cut off, and the standard deviation too small. Allow more evaluations, or change the parameters (a "
+            "hierarchical model can be written non-centered)."
         )
 
 

@@ -6,17 +6,20 @@ A subclass only says what its proposal is; see :class:`Proposal`.
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 
 from steinbox.common.arrays import Array, IntegerArray
+from steinbox.common.checks import whole_number
 from steinbox.common.serialization import serializable
 from steinbox.evaluation import Evaluation
 from steinbox.samplers.acceptance import acceptance_probability
 from steinbox.samplers.base import Info, Problem, Sample
 from steinbox.samplers.fixed_length import CountingSampler, FixedLength
+from steinbox.samplers.markov.backlog import Backlog, Learner
 
 
 class Proposal(Protocol):
@@ -34,7 +37,10 @@ class Proposal(Protocol):
 @serializable("markov-chain-state")
 @dataclass(frozen=True, eq=False)
 class ChainState:
-    """Where the chains are, and where they may go; ``steps`` (n,) are those of each, once it goes on alone."""
+    """Where the chains are, and where they may go; ``steps`` (n,) are those of each, once it goes on alone.
+
+    There is a ``backlog`` if they learn from each other meanwhile.
+    """
 
     points: Array
     log_prob: Array
@@ -44,6 +50,7 @@ class ChainState:
     iteration: int
     num_iterations: int
     steps: IntegerArray | None = None
+    backlog: Backlog | None = None
 
     @property
     def num_steps(self) -> IntegerArray:
@@ -66,20 +73,26 @@ class MarkovChains(FixedLength[ChainState], CountingSampler[ChainState]):
         Steps of each chain. If not given, as many as the budget allows.
     adaptation : float
         The part of the run in which the proposal learns.
+    lead : int
+        With ``asynchronous=True``, the steps by which a chain may be ahead of the slowest while they learn from each
+        other: its proposal has learned from so many steps less. With 0 they wait for each other at each of these steps.
 
     Notes
     -----
     ``result.trace`` has, for each step, the mean probability of ``acceptance``. With ``asynchronous=True``, once the
-    chains no longer learn from each other, each goes on as soon as its own value is back: it then has its own random
-    numbers, so that the order of arrivals changes nothing, and the trace has a row for every n steps of any chain.
+    chains no longer learn from each other (with ``lead``, from the start), each goes on as soon as its own value is
+    back: it then has its own random numbers, so that the order of arrivals changes nothing, and the trace has a row for
+    every n steps of any chain.
     """
 
     adaptation: float = 0.5
+    lead: int = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0 <= self.adaptation <= 1:
             raise ValueError(f"expected adaptation between 0 and 1, got {self.adaptation}")
+        whole_number("lead", self.lead, 0)
 
     @property
     def tolerates_empty_batch(self) -> bool:
@@ -118,7 +131,7 @@ class MarkovChains(FixedLength[ChainState], CountingSampler[ChainState]):
         if state.iteration == 0:
             new_points, log_prob = _all_inside(new_points, log_prob, rng)
         proposal = state.proposal
-        if state.iteration > 0 and not self.is_separable(state):
+        if state.iteration > 0 and not self._has_learned(state):
             proposal = proposal.learn(new_points, float(probability.mean()), state.iteration, rng)
         proposed, correction = proposal.draw(new_points, rng)
         iteration = state.iteration + 1
@@ -128,7 +141,10 @@ class MarkovChains(FixedLength[ChainState], CountingSampler[ChainState]):
     # -- each chain on its own -----------------------------------------------------------------------------------------
 
     def is_separable(self, state: ChainState) -> bool:
-        """Whether the chains learn from each other no more."""
+        """Whether the chains learn from each other no more, or need not wait for it."""
+        return self._has_learned(state) or (self.lead > 0 and state.iteration > 0)
+
+    def _has_learned(self, state: ChainState) -> bool:
         return state.iteration > max(0.0, self.adaptation * state.num_iterations)
 
     def ask_chains(self, state: ChainState) -> tuple[Array, IntegerArray]:
@@ -139,34 +155,43 @@ class MarkovChains(FixedLength[ChainState], CountingSampler[ChainState]):
         """Those with steps to make, the last of all first."""
         steps = state.num_steps
         order = np.argsort(steps, kind="stable")
-        return order[steps[order] <= state.num_iterations]
+        may_go = steps <= state.num_iterations
+        if state.backlog is not None:
+            may_go &= ~state.backlog.waits
+        return order[may_go[order]]
 
     def tell_chains(
         self, state: ChainState, chains: IntegerArray, evaluation: Evaluation, seed: int
     ) -> tuple[ChainState, Info]:
-        """Accept or reject, and propose; the random numbers are those of the seed, the step and the chain."""
+        """Accept or reject, learn, propose; the random numbers are those of the seed, the step and the chain."""
         probability = acceptance_probability(state.log_prob[chains], evaluation.log_prob, state.correction[chains])
-        points, log_prob, proposed = state.points.copy(), state.log_prob.copy(), state.proposed.copy()
-        correction, steps = state.correction.copy(), state.num_steps.copy()
+        points, log_prob, steps = state.points.copy(), state.log_prob.copy(), state.num_steps.copy()
         for i, chain in enumerate(chains.tolist()):
-            key = (int(steps[chain]), chain, 2)  # of three numbers, the last of which is nobody else's
-            rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
-            if rng.random() < probability[i]:
-                points[chain], log_prob[chain] = proposed[chain], evaluation.log_prob[i]
-            own = slice(chain, chain + 1)
-            proposed[own], correction[own] = state.proposal.draw(points[own], rng)
+            if _generator(seed, steps[chain], chain).random() < probability[i]:
+                points[chain], log_prob[chain] = state.proposed[chain], evaluation.log_prob[i]
+        made = steps[chains]
         steps[chains] += 1
-        moved = ChainState(
-            points,
-            log_prob,
-            proposed,
-            correction,
-            state.proposal,
-            int(steps.min()),
-            state.num_iterations,
-            steps,
-        )
-        return moved, {"acceptance": float(probability.mean())}
+        moved = replace(state, points=points, log_prob=log_prob, steps=steps, iteration=int(steps.min()))
+        info = {"acceptance": float(probability.mean())}
+        if state.backlog is None and (self.lead == 0 or self._has_learned(state)):
+            return _propose(moved, [(chain, state.proposal) for chain in chains.tolist()], seed), info
+        return self._learn_apart(moved, chains, made, probability, seed), info
+
+    def _learn_apart(
+        self, state: ChainState, chains: IntegerArray, made: IntegerArray, probability: Array, seed: int
+    ) -> ChainState:
+        """Learn what can be learned, and propose for all chains that can know by now what they need."""
+        backlog = state.backlog
+        if backlog is None:
+            last_step = int(self.adaptation * state.num_iterations)
+            backlog = Backlog.start(state.proposal, self.lead, last_step, state.points)
+        backlog = backlog.see(chains, made, state.points[chains], probability)
+        backlog = backlog.learn(int(state.num_steps.min()) - 1, seed)
+        found = ((chain, backlog.find_version(state.num_steps[chain])) for chain in np.flatnonzero(backlog.waits))
+        ready = [(int(chain), proposal) for chain, proposal in found if proposal is not None]
+        waits = backlog.waits.copy()
+        waits[[chain for chain, _ in ready]] = False
+        return _propose(replace(state, backlog=replace(backlog, waits=waits)), ready, seed)
 
     def progress(self, state: ChainState) -> float:
         """The part of all steps that is made."""
@@ -175,6 +200,22 @@ class MarkovChains(FixedLength[ChainState], CountingSampler[ChainState]):
     def sample(self, state: ChainState) -> Sample:
         """Where the chains are; one that never found the support has no weight."""
         return Sample.equally_weighted(state.points, state.log_prob)
+
+
+def _propose(state: ChainState, chains: Sequence[tuple[int, Learner]], seed: int) -> ChainState:
+    """The state with where these chains may go next, each by its proposal."""
+    proposed, correction = state.proposed.copy(), state.correction.copy()
+    for chain, proposal in chains:
+        rng = _generator(seed, state.num_steps[chain] - 1, chain)
+        rng.random()  # by which its last step was accepted or not
+        own = slice(chain, chain + 1)
+        proposed[own], correction[own] = proposal.draw(state.points[own], rng)
+    return replace(state, proposed=proposed, correction=correction)
+
+
+def _generator(seed: int, step: int, chain: int) -> np.random.Generator:
+    key = (int(step), chain, 2)  # of three numbers, the last of which is nobody else's
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
 
 
 def _all_inside(points: Array, log_prob: Array, rng: np.random.Generator) -> tuple[Array, Array]:

@@ -84,9 +84,9 @@ class RandomWalkMetropolis(MarkovChains):
             return _first_walk(particles, learns_shape=False)
         return FixedWalk(self.step)
 
-    def is_separable(self, state: ChainState) -> bool:
+    def _has_learned(self, state: ChainState) -> bool:
         """At once, if there is nothing to learn."""
-        return super().is_separable(state) or (self.step is not None and state.iteration > 0)
+        return super()._has_learned(state) or (self.step is not None and state.iteration > 0)
 
 
 @serializable("fixed-random-walk")
