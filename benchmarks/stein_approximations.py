@@ -12,10 +12,12 @@ nearest
     the sum over the m particles nearest to each (without a search tree: what it misses, not what it costs).
 
 Tables: the error of the direction, relative to the exact one and to its own sampling noise, which is how far the
-direction of n independent draws is from that of infinitely many; MMD of SVGD's particles with each; processor seconds
-of ``sb.RandomFeatures()`` beside exact sums.
+direction of n independent draws is from that of infinitely many; the same with narrower kernels, and what of it
+``RandomFeatures().relative_error`` says; MMD of SVGD's particles with each; processor seconds of
+``sb.RandomFeatures()`` beside exact sums.
 
-Run ``python benchmarks/stein_approximations.py``; it writes benchmarks/results/stein_approximations.md.
+Run ``python benchmarks/stein_approximations.py``, some minutes on one core; it writes
+benchmarks/results/stein_approximations.md.
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ from pathlib import Path
 import numpy as np
 
 import steinbox as sb
+from steinbox.numerics.bandwidth import as_rule
 from steinbox.numerics.kernels import RBF, Kernel
 from steinbox.numerics.pairwise import squared_distances
 from steinbox.numerics.random_features import draw_frequencies, feature_stein_sums
@@ -48,6 +51,8 @@ from problems import PROBLEMS
 RESULTS = Path(__file__).parent / "results" / "stein_approximations.md"
 NUM_FEATURES = 500  # or landmarks, or particles
 NUM_POINTS = 300  # where errors are measured
+NUM_FOR_BANDWIDTH = 5_000  # particles: the median of all distances would take most of the time
+RULES = ("median", "liu-wang", "paper")  # ever narrower
 CHUNK = 2_000
 Array = np.ndarray
 Forces = tuple[Array, Array, Array]  # particles, scores, weights
@@ -149,7 +154,7 @@ def error_row(state: str, d: int, n: int) -> str:
     rng = np.random.default_rng(n + d)
     forces = particles(state, n, d, rng)
     x = forces[0]
-    h, points = sb.bandwidth.Median()(x), x[rng.choice(n, NUM_POINTS, replace=False)]
+    h, points = find_bandwidth(x), x[rng.choice(n, NUM_POINTS, replace=False)]
     exact = sums_at(points, forces, h)
     noise = sampling_noise(points, forces, h)
     cells = [state, f"{d}", f"{n:,}"]
@@ -157,6 +162,22 @@ def error_row(state: str, d: int, n: int) -> str:
         error = size(way(points, forces, h, NUM_FEATURES, rng) - exact)
         cells.append(f"{error / size(exact):.2g} ({error / noise:.2g})")
     return f"| {' | '.join(cells)} |"
+
+
+def find_bandwidth(x: Array) -> float:
+    return sb.bandwidth.Median()(x[:NUM_FOR_BANDWIDTH])
+
+
+def narrow_row(state: str, d: int, rule: str, n: int = 4_000) -> str:
+    """Errors of all ways with one rule for the bandwidth."""
+    rng = np.random.default_rng(n + d)
+    forces = particles(state, n, d, rng)
+    x = forces[0]
+    h, points = as_rule(rule)(x), x[rng.choice(n, NUM_POINTS, replace=False)]
+    exact = sums_at(points, forces, h)
+    errors = [size(way(points, forces, h, NUM_FEATURES, rng) - exact) / size(exact) for way in WAYS.values()]
+    said = sb.RandomFeatures(NUM_FEATURES).relative_error(*forces, RBF(), h)
+    return f"| {state} | {d} | {rule} | {h:.2g} | {' | '.join(f'{each:.2g}' for each in errors)} | {said:.2g} |"
 
 
 def result_row(name: str, n: int, seed: int) -> str:
@@ -182,7 +203,7 @@ def result_row(name: str, n: int, seed: int) -> str:
 def time_row(d: int, n: int) -> str:
     """Processor seconds of ``sb.RandomFeatures()`` and of exact sums."""
     forces = particles("settled", n, d, np.random.default_rng(n + d))
-    h = sb.bandwidth.Median()(forces[0])
+    h = find_bandwidth(forces[0])
     start = time.process_time()
     sb.RandomFeatures()(*forces, RBF(), h)
     middle = time.process_time()
@@ -220,6 +241,14 @@ def main() -> None:
         for d in dimensions:
             for n in arguments.sizes:
                 say(error_row(state, d, n))
+    say("", f"The same with other rules for the bandwidth; n = 4,000, {NUM_FEATURES} each.", "")
+    say(
+        f"| particles | d | bandwidth | h | {' | '.join(WAYS)} | features say |", f"| --- | ---: | --- |{' ---: |' * 6}"
+    )
+    for state in states:
+        for d in dimensions:
+            for rule in RULES:
+                say(narrow_row(state, d, rule))
     say("", f"MMD of the particles after 100 moves of SVGD, each with {NUM_FEATURES}.", "")
     say(f"| problem | n | seed | exact draws | exact sums | {' | '.join(WAYS)} |", f"| --- |{' ---: |' * 8}")
     for name in ("gauss2", "gmm25"):

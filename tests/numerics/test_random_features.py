@@ -6,7 +6,7 @@ import pytest
 
 from steinbox.numerics.kernels import RBF
 from steinbox.numerics.pairwise import stein_sums, threads
-from steinbox.numerics.random_features import draw_frequencies, feature_stein_sums
+from steinbox.numerics.random_features import draw_frequencies, feature_stein_sums, stein_parts_at
 
 
 @pytest.mark.parametrize(("num_points", "num_features", "dimension"), [(1, 1, 1), (10, 7, 3), (45, 4, 2)])
@@ -64,3 +64,13 @@ def test_sums_have_the_same_digits_with_any_number_of_threads_and_far_from_the_o
     np.testing.assert_array_equal(results[0], results[2])
     moved = feature_stein_sums(x + 1e6, score, weights, frequencies)
     np.testing.assert_allclose(moved, results[0], atol=1e-4 * np.abs(results[0]).max())
+
+
+@pytest.mark.parametrize("repulsion", [0.0, 1.0, 0.6])
+def test_parts_at_the_particles_are_those_of_the_exact_sums(repulsion, rng):
+    x, score = rng.standard_normal((2, 25, 3))
+    weights = rng.random(25)
+    drive, spread = stein_parts_at(x[3:18], x, score, weights, 2.0, repulsion)
+    np.testing.assert_allclose(drive, stein_sums(x, score, weights, RBF(), 2.0, 0.0)[3:18], atol=1e-12)
+    both = stein_sums(x, score, weights, RBF(), 2.0, repulsion)[3:18]
+    np.testing.assert_allclose(drive + spread, both, atol=1e-12)

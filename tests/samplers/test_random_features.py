@@ -70,6 +70,45 @@ def test_particles_get_the_targets_mean_and_spread(method):
     np.testing.assert_array_equal(particles, run(method(**settings), 1_000).particles)
 
 
+def said(result):
+    """What a run says of its approximation."""
+    return [warning for warning in result.warnings if warning.startswith("The approximate direction was off by")]
+
+
+@pytest.mark.parametrize("method", [sb.SVGD, sb.AnnealedSVGD, sb.GFSVGD])
+def test_a_kernel_that_is_too_narrow_is_said(method):
+    settings = {"num_iterations": 60, "direction": sb.RandomFeatures(20)}
+    (warning,) = said(run(method(bandwidth=0.01, **settings), 300))
+    assert "too narrow for so few random features" in warning
+    assert 'bandwidth="median"' in warning
+    assert said(run(method(**settings), 300)) == []
+    assert said(run(method(bandwidth=0.01, num_iterations=60), 300)) == [], "exact sums"
+
+
+def test_more_features_silence_it():
+    narrow = {"num_iterations": 60, "bandwidth": "paper"}
+    errors = []
+    for num_features in (5, 2_000):
+        result = run(sb.SVGD(direction=sb.RandomFeatures(num_features), **narrow), 300)
+        errors.append(len(said(result)))
+    assert errors == [1, 0]
+
+
+@pytest.mark.parametrize("repulsion", [1.0, 1.7])
+def test_the_error_that_is_said_is_the_error(rng, repulsion):
+    x = START.sample(400, rng)
+    weights = rng.exponential(size=len(x)) * (np.arange(400) % 7 > 0)
+    score = np.where(weights[:, None] > 0, TARGET.score(x), np.nan)
+    forces = x, score, weights / weights.sum(), RBF(), 3.0
+    drive = stein_direction(*forces, 0.0)
+    spread = stein_direction(*forces, repulsion) - drive
+    missed = sb.RandomFeatures(50)(*forces, repulsion) - drive - spread
+    true = np.linalg.norm(missed) / max(np.linalg.norm(drive), np.linalg.norm(spread))
+    assert sb.RandomFeatures(50).relative_error(*forces, repulsion) == pytest.approx(true, rel=0.2)
+    few = [each[:30] if isinstance(each, np.ndarray) else each for each in forces]
+    assert np.isfinite(sb.RandomFeatures(50).relative_error(*few))
+
+
 def test_all_directions_of_a_surrogate_are_found_by_the_given_function():
     calls = []
 

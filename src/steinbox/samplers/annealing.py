@@ -2,6 +2,7 @@ r"""The path :math:`p_t \propto p_0^{1 - \alpha_t} p^{\alpha_t}`, its temperatur
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -9,13 +10,14 @@ import numpy as np
 
 from steinbox.common.arrays import Array
 from steinbox.common.checks import require_component
+from steinbox.numerics.weights import temper
 from steinbox.surrogates.base import Surrogate
 from steinbox.surrogates.flat import Flat
 
 
 @dataclass(frozen=True)
 class Schedule:
-    r"""Temperatures :math:`0 < \alpha_1 \le \dots \le \alpha_T = 1` set beforehand,
+    r"""Temperatures :math:`0 < \alpha_1 \le \dots \le \alpha_T = 1`,
 
     .. math:: \alpha_l = \min\big(1, (l / (f L))^{\text{power}}\big), \qquad l = 1, \dots, L,
 
@@ -30,6 +32,11 @@ class Schedule:
         Above one, the path leaves p0 more slowly.
     steps_per_temperature : int
         The m of Algorithm 2.
+    share : float
+        Of the particles: the effective sample size that weights by the next temperature over this one have to leave.
+        A smaller step is made where they do not, because the start is much wider than the target; from then on the
+        temperature rises at least geometrically, so that it reaches one when it was meant to. At zero, all temperatures
+        are set beforehand.
 
     Examples
     --------
@@ -41,6 +48,7 @@ class Schedule:
     fraction: float = 0.6
     power: float = 2.0
     steps_per_temperature: int = 1
+    share: float = 0.0
 
     def __post_init__(self) -> None:
         if not 0 < self.fraction <= 1:
@@ -49,12 +57,38 @@ class Schedule:
             raise ValueError(f"Schedule expects a positive power, got {self.power}")
         if self.steps_per_temperature < 1:
             raise ValueError(f"Schedule expects at least one step per temperature, got {self.steps_per_temperature}")
+        if not 0 <= self.share < 1:
+            raise ValueError(f"Schedule expects a share in [0, 1), got {self.share}")
 
     def __call__(self, iteration: int, num_iterations: int) -> float:
         """The temperature that this iteration (0-based) of so many aims at."""
         num_temperatures = max(1, num_iterations // self.steps_per_temperature)
         index = iteration // self.steps_per_temperature + 1
         return float(min(1.0, (index / (self.fraction * num_temperatures)) ** self.power))
+
+    def after(self, before: float, iteration: int, num_iterations: int, log_ratio: Array) -> float:
+        r"""The temperature of this iteration, after another one.
+
+        Parameters
+        ----------
+        before : float
+            The temperature of the particles.
+        iteration, num_iterations : int
+        log_ratio : (n,) array
+            :math:`\log(p / p_0)` at them; −inf outside the support.
+        """
+        planned, inside = self(iteration, num_iterations), np.isfinite(log_ratio)
+        if self.share == 0 or planned <= before or not inside.any():
+            return planned
+        if before > 0 and iteration % self.steps_per_temperature > 0:
+            return before
+        step = temper(log_ratio[inside], self.share * inside.sum(), max_power=planned - before)
+        if step == planned - before:
+            return planned
+        num_left = self.fraction * (num_iterations // self.steps_per_temperature)
+        num_left -= iteration // self.steps_per_temperature
+        in_time = before ** (1 - 1 / num_left) if num_left > 1 else 1.0
+        return float(min(planned, max(before + step, in_time)))
 
 
 def interpolate(base: Array, target: Array, temperature: float) -> Array:
@@ -108,12 +142,12 @@ def path_warnings(temperature: float) -> tuple[str, ...]:
 class Path(Protocol):
     """A target for every iteration, from values and scores of p."""
 
-    def temperature(self, iteration: int, num_iterations: int) -> float:
-        r"""The :math:`\alpha_{t+1}` that this iteration (0-based) of so many aims at."""
+    def temperature(self, before: float, iteration: int, num_iterations: int, log_ratio: Array) -> float:
+        r"""The :math:`\alpha_{t+1}` that this iteration (0-based) of so many aims at; see :meth:`Schedule.after`."""
         ...
 
-    def log_target(self, points: Array, log_prob: Array, temperature: float) -> Array:
-        """The log-density at this temperature, from the target's values at the points."""
+    def log_base(self, points: Array) -> Array:
+        """The log-density at temperature zero."""
         ...
 
     def score(self, points: Array, score: Array | None, temperature: float) -> tuple[Array | None, float]:
@@ -125,11 +159,11 @@ class Path(Protocol):
 class NoPath:
     """The target itself, from the first move to the last."""
 
-    def temperature(self, iteration: int, num_iterations: int) -> float:
+    def temperature(self, before: float, iteration: int, num_iterations: int, log_ratio: Array) -> float:
         return 1.0
 
-    def log_target(self, points: Array, log_prob: Array, temperature: float) -> Array:
-        return log_prob
+    def log_base(self, points: Array) -> Array:
+        return np.zeros(len(points))
 
     def score(self, points: Array, score: Array | None, temperature: float) -> tuple[Array | None, float]:
         return score, 1.0
@@ -140,13 +174,15 @@ class AnnealedPath:
     """From ``base`` to the target, at the temperatures of a schedule."""
 
     base: Surrogate
-    schedule: Schedule
+    schedule: Schedule | Callable[[int, int], float]
 
-    def temperature(self, iteration: int, num_iterations: int) -> float:
-        return self.schedule(iteration, num_iterations)
+    def temperature(self, before: float, iteration: int, num_iterations: int, log_ratio: Array) -> float:
+        if not isinstance(self.schedule, Schedule):
+            return self.schedule(iteration, num_iterations)
+        return self.schedule.after(before, iteration, num_iterations, log_ratio)
 
-    def log_target(self, points: Array, log_prob: Array, temperature: float) -> Array:
-        return interpolate(self.base.log_prob(points), log_prob, temperature)
+    def log_base(self, points: Array) -> Array:
+        return self.base.log_prob(points)
 
     def score(self, points: Array, score: Array | None, temperature: float) -> tuple[Array | None, float]:
         if score is None:

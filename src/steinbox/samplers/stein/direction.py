@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -18,6 +18,17 @@ class Direction(Protocol):
         self, x: Array, score: Array, weights: Array, kernel: Kernel, bandwidth: float, repulsion: float = 1.0, /
     ) -> Array:
         """The update direction at every particle."""
+        ...
+
+
+@runtime_checkable
+class Approximation(Direction, Protocol):
+    """A direction that is not exact, and knows how far it is off."""
+
+    def relative_error(
+        self, x: Array, score: Array, weights: Array, kernel: Kernel, bandwidth: float, repulsion: float = 1.0, /
+    ) -> float:
+        """The root mean square error, relative to the size of what it sums up."""
         ...
 
 

@@ -217,7 +217,7 @@ class AnnealedGFSVGD(SteinMethod):
     surrogate: Surrogate | Builder = field(default_factory=Interpolant)
     weight: npt.ArrayLike | WeightField | None = None
     weighted_steps: bool = False
-    schedule: Schedule = field(default_factory=Schedule)
+    schedule: Schedule = field(default_factory=lambda: Schedule(share=0.5))
     base: Surrogate | None = None
 
     def __post_init__(self) -> None:

@@ -24,10 +24,10 @@ from steinbox.numerics.bandwidth import Median, Rule, as_rule
 from steinbox.numerics.kernels import RBF, Kernel
 from steinbox.numerics.optimizers import Adam, CosineDecay, Optimizer, OptimizerState
 from steinbox.numerics.weights import effective_sample_size, normalize
-from steinbox.samplers.annealing import Path, path_warnings, retemper
+from steinbox.samplers.annealing import Path, interpolate, path_warnings, retemper
 from steinbox.samplers.base import Info, Problem, Sample
 from steinbox.samplers.fixed_length import CountingSampler, FixedLength
-from steinbox.samplers.stein.direction import Direction, stein_direction
+from steinbox.samplers.stein.direction import Approximation, Direction, stein_direction
 from steinbox.samplers.stein.drive import AnnealedValues, Drive, nearest_rows, require_two
 from steinbox.samplers.stein.force import Force, choose_num_moves, find_direction
 from steinbox.samplers.stein.rescue import bring_back, is_hopeless, sort_out
@@ -168,9 +168,9 @@ class SteinFlow(CountingSampler[SteinState]):
     ) -> tuple[SteinState, Info]:
         """One move along the Stein direction, or several by one surrogate."""
         settings, progress = self.settings, self.progress(state)
-        temperature = self.path.temperature(state.iteration, state.num_iterations)
         failures_in_row = np.where(evaluation.failed, state.failures_in_row + 1, 0)
-        values, stray = self.anneal(state, points, evaluation, temperature, failures_in_row >= MAX_FAILURES_IN_ROW)
+        values, stray = self.anneal(state, points, evaluation, failures_in_row >= MAX_FAILURES_IN_ROW)
+        temperature = values.temperature
         force = self.drive.force(values)
         require_two(np.isfinite(force.log_weights))
         weights = normalize(force.log_weights)
@@ -247,13 +247,17 @@ class SteinFlow(CountingSampler[SteinState]):
         return total, optimizer
 
     def anneal(
-        self, state: SteinState, points: Array, evaluation: Evaluation, temperature: float, given_up: Mask
+        self, state: SteinState, points: Array, evaluation: Evaluation, given_up: Mask
     ) -> tuple[AnnealedValues, Mask]:
-        """What is known of the target at this temperature, at the particles and elsewhere; and which are strays."""
+        """What is known of the target of this move, at the particles and elsewhere; and which are strays."""
         near = nearest_rows(state.known, points)
         all_points = np.concatenate([points, state.history, state.known[near]])
         log_prob = np.concatenate([evaluation.log_prob, state.history_log_prob, state.known_log_prob[near]])
-        log_target = self.path.log_target(all_points, log_prob, temperature)
+        log_base = self.path.log_base(all_points)
+        with np.errstate(invalid="ignore"):
+            log_ratio = log_prob[: len(points)] - log_base[: len(points)]
+        temperature = self.path.temperature(state.temperature, state.iteration, state.num_iterations, log_ratio)
+        log_target = interpolate(log_base, log_prob, temperature)
         hopeless = is_hopeless(log_target[: len(points)]) & self.settings.rescue
         failed, stray = sort_out(evaluation, hopeless, given_up)
         elsewhere = np.full(len(all_points) - len(points), False)
@@ -268,6 +272,15 @@ class SteinFlow(CountingSampler[SteinState]):
             repulsion=repulsion,
         ), stray
 
+    def approximation_error(self, particles: Array, weights: Array, score: Array) -> float:
+        """How far the direction of the last move was off, if it is not exact."""
+        rule, settings = self.settings.direction, self.settings
+        if not isinstance(rule, Approximation):
+            return 0.0
+        coordinates = settings.coordinates.fit(particles)
+        z, score = coordinates.forward(particles), coordinates.push_score(score)
+        return rule.relative_error(z, score, weights, settings.kernel, as_rule(settings.bandwidth)(z))
+
     def is_converged(self, state: SteinState) -> bool:
         """Whether the particles stand still at the target itself."""
         return state.temperature == 1.0 and state.movement < self.settings.tolerance
@@ -277,7 +290,8 @@ class SteinFlow(CountingSampler[SteinState]):
         warnings = path_warnings(state.temperature)
         if not warnings and state.weights is not None and state.score is not None:  # on the path, another target's
             forces = state.weights, state.score, state.misprediction
-            warnings = tuple(collect_warnings(state.particles, state.log_prob, *forces))
+            error = self.approximation_error(state.particles, state.weights, state.score)
+            warnings = tuple(collect_warnings(state.particles, state.log_prob, *forces, error))
         sample = Sample.equally_weighted(state.particles, state.log_prob, warnings)
         if state.weights is None or state.score is None:
             return sample

@@ -16,11 +16,17 @@ _MAX_FACTOR = 2.0  # of one parameter's variance over the target's, or of its in
 _MAX_MEAN_FACTOR = 1.5  # the same on average over parameters, which is known better
 _MIN_DEVIATIONS = 4.0  # standard errors by which the spread must differ from one
 _MAX_SHARE_AWAY = 0.02  # of the particles, and one: exact draws of heavy tails have fewer so far out
+_MAX_APPROXIMATION_ERROR = 0.2  # of the direction, relative to the larger of its two parts
 _MAX_MISSED_SHARE = 0.2  # of the variance of log p, that a surrogate did not predict
 
 
 def collect_warnings(
-    particles: Array, log_prob: Array, weights: Array, score: Array, misprediction: float = 0.0
+    particles: Array,
+    log_prob: Array,
+    weights: Array,
+    score: Array,
+    misprediction: float = 0.0,
+    approximation_error: float = 0.0,
 ) -> Iterator[str]:
     """One sentence for every reason.
 
@@ -33,6 +39,8 @@ def collect_warnings(
         The particles' in the last move, which sum to one: equal, or ρ/p.
     misprediction : float
         The largest :func:`missed_share` of the surrogates at the target itself.
+    approximation_error : float
+        Of the direction, relative to the size of what it sums up.
     """
     inside = np.isfinite(log_prob)
     size, num_inside = effective_sample_size(weights), int(inside.sum())
@@ -51,6 +59,12 @@ def collect_warnings(
         yield (
             f"The surrogate missed {misprediction:.0%} of the variance of the log-density where the particles went "
             "next: its score may be as wrong. Allow more particles, or compare with sb.AdaptiveImportanceSampling()."
+        )
+    if not approximation_error <= _MAX_APPROXIMATION_ERROR:
+        yield (
+            f"The approximate direction was off by {approximation_error:.0%} of the forces that it sums up: the kernel "
+            "is too narrow for so few random features, and the particles may follow their noise. Use a larger "
+            'bandwidth such as bandwidth="median", more features, or exact sums (leave out direction=).'
         )
     yield from _spread_warning(particles, weights, score, inside & ~away)
 
