@@ -6,7 +6,7 @@ import pytest
 import steinbox as sb
 from steinbox.densities.fitting.curved_mixtures import CurvedMixtures
 from steinbox.densities.fitting.em import WeightedPoints, fit_mixture
-from steinbox.densities.fitting.shapes import Clusters, Curved, Shells, Straight
+from steinbox.densities.fitting.shapes import Clusters, Curved, Hierarchical, Shells, Straight
 from steinbox.densities.fitting.shells import fit_shells
 from steinbox.densities.fitting.triangular_map import fit_triangular_map
 
@@ -244,7 +244,9 @@ def test_curves_are_taken_only_where_they_predict(rng):
     for _ in range(3):
         fitted = FAMILY.choose(equal(MIXTURE.sample(1000, rng)), rng, fitted)
     assert isinstance(fitted.shape.map, Straight)
-    assert isinstance(FAMILY.choose(equal(sb.targets.Funnel(5).sample(500, rng)), rng).shape.map, Curved)
+    funnel = equal(sb.targets.Funnel(5).sample(500, rng))
+    assert isinstance(FAMILY.choose(funnel, rng).shape.map, Hierarchical)
+    assert isinstance(CurvedMixtures(hierarchical=False).choose(funnel, rng).shape.map, Curved)
 
 
 def test_scales_do_not_matter(rng):

@@ -11,6 +11,7 @@ from steinbox.densities.fitting.triangular_map import fit_triangular_map
 from steinbox.maps.bijection import Composition, Identity
 from steinbox.maps.bounds import as_bounds
 from steinbox.maps.coordinates import Plain, Standardized, Whitened
+from steinbox.maps.hierarchical import HierarchicalMap
 from steinbox.numerics.independent_components import CONTRASTS
 
 DIMENSION = 4
@@ -39,6 +40,9 @@ MAPS = {
     "skewed": fit_marginal_map(equal(SKEWED @ MIXING), CONTRASTS["skewness"]),
     "heavy tails": fit_marginal_map(equal(np.random.default_rng(0).standard_t(3, size=(500, DIMENSION)))),
     "composed": Composition(fit_triangular_map(equal(bananas(500)), curved=True), fit_marginal_map(equal(SKEWED))),
+    "hierarchy": HierarchicalMap(
+        *map(np.array, ([2, 3], [0, -1], [0.0, 0.7], [1, 1], [1.0, -0.5], [0.2, -1.0], [1.5, 0.0], [-0.5, 0.3]))
+    ),
     "rotated": fit_rotated_map(equal(bananas(1000) @ MIXING)),
 }
 EVERY = pytest.mark.parametrize("bijection", MAPS.values(), ids=MAPS)

@@ -6,7 +6,7 @@ Run ``python tests/statistics/calibrate.py 40`` for 40 seeds.
 import sys
 
 import numpy as np
-from problems import BREAK, SAMPLERS, TARGETS, recovery_error
+from sampler_problems import BREAK, SAMPLERS, TARGETS, recovery_error
 
 if __name__ == "__main__":
     num_seeds = int(sys.argv[1]) if len(sys.argv) > 1 else 10

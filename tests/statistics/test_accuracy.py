@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from problems import ZeroSteps
+from sampler_problems import ZeroSteps
 
 import steinbox as sb
 

@@ -6,7 +6,7 @@ seed chosen at random passes; the fast tests use one fixed seed, ``make test-all
 
 import numpy as np
 import pytest
-from problems import BREAK, INITIAL, SAMPLERS, TARGETS, recovery_error
+from sampler_problems import BREAK, INITIAL, SAMPLERS, TARGETS, recovery_error
 
 import steinbox as sb
 

@@ -17,6 +17,7 @@ map                                            x                           f(x)
 :class:`~steinbox.maps.bounds.Bounds`          free, where samplers move   the user's, inside the bounds
 :class:`~steinbox.maps.triangular.TriangularMap`  curved                   nearly white
 :class:`~steinbox.maps.triangular.RotatedMap`  curved, along other axes    nearly white
+:class:`~steinbox.maps.hierarchical.HierarchicalMap`  of a hierarchy   effects in units of their scale
 :class:`~steinbox.maps.marginal.MarginalMap`   skew, or with heavy tails   nearly normal
 :class:`Composition`                           the first's                 the second's
 :class:`~steinbox.maps.coordinates.Affine`     the user's                  of comparable spread

@@ -252,7 +252,7 @@ def _update(climb: Climb, before: tuple[Array, Array] | None, gradient: Array) -
     if along <= 1e-10 * np.linalg.norm(step) * np.linalg.norm(change):
         return climb
     left = climb.root - np.outer(step, change @ climb.root) / along
-    return replace(climb, root=_root(left @ left.T + np.outer(step, step) / along))
+    return replace(climb, root=regular_root(left @ left.T + np.outer(step, step) / along))
 
 
 def _decide(climb: Climb, phase: Slope, gradient: Array, curvatures: Array) -> Climb:
@@ -374,6 +374,7 @@ def _second_differences(value: float, values: Array) -> tuple[Array, Array]:
     return np.asarray(hessian + hessian.T + np.diag(there + back)), 0.5 * (back - there)
 
 
-def _root(covariance: Array) -> Array:
+def regular_root(covariance: Array) -> Array:
+    """A root of the covariance, in no direction so narrow that it cannot be inverted."""
     variances, vectors = np.linalg.eigh(0.5 * (covariance + covariance.T))
     return np.asarray(vectors * np.sqrt(np.maximum(variances, max(_MIN_VARIANCE * variances.max(), 1e-300))))

@@ -18,7 +18,7 @@ _MAX_PASSES = 8  # over all chosen points, in the exchange
 _MAX_POINTS_TO_STANDARDIZE = 1000  # points whose mean and standard deviations standardize the coordinates
 _LOG_PROB_SHARE = 0.1  # factor of the kernel of log-densities beside that of positions
 _NUM_GRID_LEVELS = 400  # where the log-densities' embedding is computed: interpolation is exact to 1e-4
-_MAX_LOG_PROB_DEVIATION = 6.0  # standard deviations; beyond, log-densities are clipped
+_MAX_LOG_PROB_DEVIATION = 6.0  # standard deviations; beyond, log-densities are clipped, or the grid would be coarse
 
 
 def select(
@@ -153,6 +153,5 @@ def heaviest(weights: Array) -> IntegerArray:
 
 def _standardize(log_prob: Array, weights: Array) -> Array:
     centered = log_prob - weights @ log_prob
-    return np.clip(
-        centered / np.sqrt(weights @ centered**2 + 1e-300), -_MAX_LOG_PROB_DEVIATION, _MAX_LOG_PROB_DEVIATION
-    )
+    levels = centered / np.sqrt(weights @ centered**2 + 1e-300)
+    return np.clip(levels, -_MAX_LOG_PROB_DEVIATION, _MAX_LOG_PROB_DEVIATION)

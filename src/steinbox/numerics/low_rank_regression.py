@@ -30,8 +30,7 @@ from steinbox.common.arrays import Array
 from steinbox.numerics.kernels import RBF
 from steinbox.numerics.pairwise import squared_distances
 
-_JITTER = 1e-9  # relative, of the diagonal: features far out may be all but the same
-_CENTERS_JITTER = 1e-8  # of the kernel among the centers
+_JITTER = 1e-8  # relative, of the diagonal: features far out, or centers, may be all but the same
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +140,7 @@ def nystroem_features(z: Array, centers: Array, bandwidth: float) -> Array:
     """
     kernel = RBF()
     gram = kernel.value(squared_distances(centers, centers) / bandwidth)
-    gram[np.diag_indices_from(gram)] += _CENTERS_JITTER
+    gram[np.diag_indices_from(gram)] += _JITTER
     cross = kernel.value(squared_distances(centers, z) / bandwidth)
     root = np.linalg.cholesky(gram)
     return np.asarray(scipy.linalg.solve_triangular(root, cross, lower=True, check_finite=False).T)

@@ -12,14 +12,14 @@ from steinbox.samplers.adaptive.tuning import Tuning
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_ROWS = ("places of the start", "climbs", "places that lead to\na missed mode")
+_ROWS = ("places", "climbs", "places that lead to\na missed mode")
 _HEIGHT = 0.55  # of a bar; rows are 1 apart
 
 
 def coverage(result: Result, *, ax: Axes | None = None) -> Axes:
     """What ``result.coverage`` says, as shares.
 
-    The first bar has the draws of the start: explained by what is known, or open. The second has the climbs: those
+    The first bar has the places, scattered draws: explained by what is known, or open. The second has the climbs: those
     that found a mode not known before, and those that found none. The dot is what follows from both: the
     expected share of places that lead to a mode that was not seen, with a line up to its bound, which is right 19 times
     in 20. A report calls it good up to the dotted line.

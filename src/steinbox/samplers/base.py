@@ -99,12 +99,13 @@ class WeightedSample:
 
 @dataclass(frozen=True)
 class Coverage:
-    r"""What draws of the start, and climbs, say of modes that were not seen.
+    r"""What scattered draws, and climbs, say of modes that were not seen.
 
-    Every draw of the initial distribution is a place. If its log-density is explained by what is known, a climb from
-    there would lead to what is known; if not, the place is open, and climbs begin at some of the open ones. A climb
-    finds something if it ends at a mode that has mass, behind a valley, and was not known. With n places of
-    which the share s is open, and m climbs since the last find, the expected share of places that lead to something new
+    Every draw of the initial distribution is a place, and so is every draw from around the modes that were found, at
+    all scales. If its log-density is explained by what is known, a climb from there would lead to what is known; if
+    not, the place is open, and climbs begin at some of the open ones. A climb finds something if it ends at a mode that
+    has mass, behind a valley, and was not known. With n places of which the share s is open, and m climbs since the
+    last find, the expected share of places that lead to something new
     is (the rule of succession, for open and explained places)
 
     .. math:: \frac{s}{m + 2} + \frac{1 - s}{(1 - s)\, n + 2}.
@@ -121,7 +122,7 @@ class Coverage:
     num_since_last : int
         Climbs since the last of them, or all.
     num_places : int
-        Draws of the initial distribution that were compared with what is known; 0 if weights were never even.
+        Scattered draws that were compared with what is known; 0 if weights were never even.
     num_open : int
         Those that it did not explain.
 
@@ -131,7 +132,7 @@ class Coverage:
     >>> target = sb.targets.separated_modes(2)
     >>> start = sb.Gaussian([0, 0], std=5)
     >>> result = sb.sample(target.log_prob, start, vectorized=True, num_particles=50, max_evals=1_000, seed=0)
-    >>> result.coverage.upper < 0.2  # of the places that the start draws, at most so many lead to a mode not seen
+    >>> result.coverage.upper < 0.2  # of the places, at most so many lead to a mode not seen
     True
     """
 

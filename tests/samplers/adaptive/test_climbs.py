@@ -11,7 +11,7 @@ from steinbox.numerics.climb import start_climb
 from steinbox.samplers.adaptive import DEFAULT_PROPOSERS, Climbs, Tuning
 from steinbox.samplers.adaptive.ascents import Ascent, ClimbsMemory, settle
 from steinbox.samplers.adaptive.known import Known, Summit
-from steinbox.samplers.adaptive.places import _choose, choose_maxima
+from steinbox.samplers.adaptive.places import choose_maxima, choose_open, spread_around
 from steinbox.samplers.adaptive.weighted_archive import Source, WeightedArchive
 
 MIN_EXCESS = 5.0
@@ -38,41 +38,48 @@ def known_of(*summits, points=((0.0, 0.0),), log_prob=(0.0,), density=None):
 
 def test_a_summit_explains_the_points_of_its_gaussian_however_far_out(rng):
     points = 30 * rng.standard_normal((50, 2))
-    known = known_of(summit_of(NEAR), points=points, log_prob=NEAR.log_prob(points))
-    excess, is_above, is_below = known.compare(MIN_EXCESS)
-    np.testing.assert_allclose(excess, 0, atol=1e-9)
-    assert not is_above.any()
-    assert not is_below.any()
+    log_prob = NEAR.log_prob(points)
+    known = known_of(summit_of(NEAR), points=points, log_prob=log_prob)
+    np.testing.assert_allclose(known.excess(points, log_prob), 0, atol=1e-9)
+    np.testing.assert_allclose(known.unexplained_part(points, log_prob), 0, atol=1e-9)
+    assert not known.is_open(points, log_prob, MIN_EXCESS).any()
 
 
 def test_points_on_the_slopes_of_another_mode_are_open(rng):
     """They are hundreds of nats below its top, and denser than the known one explains."""
     both = sb.GaussianMixture([NEAR, FAR])
     points = 30 * rng.standard_normal((200, 2))
-    known = known_of(summit_of(NEAR), points=points, log_prob=both.log_prob(points))
-    _, is_above, is_below = known.compare(MIN_EXCESS)
+    log_prob = both.log_prob(points)
+    known = known_of(summit_of(NEAR), points=points, log_prob=log_prob)
+    is_open = known.is_open(points, log_prob, MIN_EXCESS)
     belongs_to_far = FAR.log_prob(points) - NEAR.log_prob(points) > 10 - 0.06 * FAR.log_prob(points)
     assert belongs_to_far.sum() > 50
-    assert is_above[belongs_to_far].all()
-    assert not is_above[NEAR.log_prob(points) > FAR.log_prob(points)].any()
-    assert not is_below.any()
+    assert is_open[belongs_to_far].all()
+    assert not is_open[NEAR.log_prob(points) > FAR.log_prob(points)].any()
+    parts = known.unexplained_part(points, log_prob)
+    assert (parts[belongs_to_far] > 0.02).all()
+    assert (parts < 1).all()
 
 
-def test_points_far_less_dense_than_the_fit_says_are_neither_open_nor_explained(rng):
+def test_points_far_less_dense_than_the_fit_says_are_open_too(rng):
     points = 30 * rng.standard_normal((50, 2))
     wide = sb.GaussianMixture([sb.Gaussian(ORIGIN, std=20.0)])
-    known = known_of(points=points, log_prob=NEAR.log_prob(points), density=wide)
-    _, is_above, is_below = known.compare(MIN_EXCESS)
+    log_prob = NEAR.log_prob(points)
+    known = known_of(points=points, log_prob=log_prob, density=wide)
     is_far = np.linalg.norm(points, axis=1) > 10
-    assert not is_above[is_far].any()
-    assert is_below[is_far].all()
+    assert known.is_open(points, log_prob, MIN_EXCESS)[is_far].all()
+    assert (known.unexplained_part(points, log_prob)[is_far] < 0).all()
 
 
 def test_outside_the_support_nothing_is_open():
-    known = known_of(summit_of(NEAR), points=[[0.0, 0.0], [1.0, 1.0]], log_prob=[0.0, -np.inf])
-    _, is_above, is_below = known.compare(MIN_EXCESS)
-    assert not is_above[1]
-    assert not is_below[1]
+    points, log_prob = np.array([[0.0, 0.0], [1.0, 1.0]]), np.array([0.0, -np.inf])
+    known = known_of(summit_of(NEAR), points=points, log_prob=log_prob)
+    assert not known.is_open(points, log_prob, MIN_EXCESS)[1]
+
+
+def test_of_what_nothing_is_known_all_is_unexplained():
+    points, log_prob = np.array([[0.0, 0.0], [1.0, 1.0]]), np.array([0.0, -9.0])
+    assert (known_of(points=points, log_prob=log_prob).unexplained_part(points, log_prob) == 1).all()
 
 
 def view_of(archive, tempering=0.5):
@@ -107,13 +114,47 @@ def test_no_climb_begins_twice_or_beside_another_or_at_what_is_known(rng):
     assert len(choose_maxima(view_of(top), memory_of(summit_of(NEAR)), 3)) == 0
 
 
-def test_other_climbs_begin_at_one_of_the_densest_open_points_and_farther_out(rng):
-    points = np.column_stack([np.arange(1.0, 101), np.zeros(100)])
-    known = known_of(points=points, log_prob=-(points[:, 0] ** 2))
-    starts = _choose(known, np.full(100, 50.0), np.ones(100, dtype=bool), 3, rng)
-    assert starts.shape == (3, 2)
-    assert starts[0, 0] <= 3 < starts[1, 0] <= 20 < starts[2, 0]
-    assert len(_choose(known, np.zeros(100), np.zeros(100, dtype=bool), 3, rng)) == 0
+def test_the_least_explained_maxima_come_first(rng):
+    """What is known is a Gaussian with lighter tails than the mode has: all is open, its own tails the least."""
+    wider = sb.GaussianMixture([sb.Gaussian(ORIGIN, std=1.1), FAR])
+    points = 30 * rng.standard_normal((600, 2))
+    starts = choose_maxima(view_of(archive_of(points, wider.log_prob(points))), memory_of(summit_of(NEAR)), 12)
+    owners = wider.responsibilities(starts).argmax(axis=1)
+    assert set(owners) == {0, 1}
+    assert (np.diff(owners) <= 0).all()
+
+
+def test_other_climbs_begin_at_any_scattered_draws_that_are_not_explained(rng):
+    modes, archive = scattered_over_three_modes(rng)
+    starts = choose_open(view_of(archive), memory_of(summit_of(NEAR)), 50, rng)
+    owners = modes.responsibilities(starts).argmax(axis=1)
+    assert len(np.unique(starts, axis=0)) == 50
+    assert set(owners) == {1, 2}
+    assert len(choose_open(view_of(archive), memory_of(), 5, rng)) == 5, "nothing is known yet"
+    explained = archive_of(archive.points, NEAR.log_prob(archive.points))
+    assert len(choose_open(view_of(explained), memory_of(summit_of(NEAR)), 5, rng)) == 0
+
+
+def test_balls_around_a_mode_are_of_all_sizes_from_that_of_the_start_to_its_own():
+    mode = Summit(np.array([0.1, 0.2]), 0.0, np.diag([0.05**2, 0.001**2]), is_mode=True)
+    balls = spread_around([mode], np.array([10.0, 20.0]), np.array([100.0, 1000.0]))
+    np.testing.assert_allclose([each.mean for each in balls.components], 4 * [[20.0, 220.0]])
+    stds = np.sqrt([np.diag(each.cov) for each in balls.components])
+    np.testing.assert_allclose(stds, np.outer([1, 1 / 2, 1 / 4, 1 / 8], [100.0, 1000.0]))
+
+
+def test_some_ball_reaches_a_narrower_mode_of_which_the_start_shows_nothing(rng):
+    """Two modes ten apart, a start fifty wide: no draw of the start is in the basin of the narrower one."""
+    wide, narrow = sb.Gaussian(np.zeros(5), std=1.0), sb.Gaussian([10.0, 0, 0, 0, 0], std=0.6)
+
+    def in_the_basin(points):
+        return np.sum(narrow.log_prob(points) > wide.log_prob(points))
+
+    start = sb.Gaussian(np.full(5, 50.0), std=50.0)
+    mode = Summit(np.full(5, -1.0), 0.0, np.eye(5) / 50**2, is_mode=True)
+    balls = spread_around([mode], start.mean, np.full(5, 50.0))
+    assert in_the_basin(start.sample(20_000, rng)) == 0
+    assert in_the_basin(balls.sample(20_000, rng)) > 60
 
 
 # -- where climbs end --------------------------------------------------------------------------------------------------
@@ -126,9 +167,9 @@ def climb_to_the_top(gaussian, start):
     return climb
 
 
-def settled(target, climb, *summits, num_rounds=1):
+def settled(target, climb, *summits, num_rounds=1, num_scans=0):
     """The memory after a look at the climb, and at the way to the nearest mode if it asks for that."""
-    memory = memory_of(*summits, ascents=(Ascent(climb),), num_rounds=num_rounds)
+    memory = memory_of(*summits, ascents=(Ascent(climb),), num_rounds=num_rounds, num_scans=num_scans)
     view = view_of(archive_of([[5.0, 5.0]], [-50.0]))
     memory = settle(view, memory)
     while memory.ascents and memory.ascents[0].crossing is not None:
@@ -145,6 +186,23 @@ def test_a_climb_to_an_unknown_mode_is_a_find():
     assert memory.finds == (True,)
     assert [each.is_mode for each in memory.summits] == [True, True]
     np.testing.assert_allclose(memory.summits[1].covariance, UNIT, atol=1e-3)
+
+
+def test_a_find_leaves_one_scan_to_be_made():
+    memory = settled(BOTH, climb_to_the_top(BOTH, [18.0, 3.0]), summit_of(NEAR), num_scans=2)
+    assert memory.num_scans == 1
+    memory = settled(NEAR, climb_to_the_top(NEAR, [0.5, 0.0]), summit_of(NEAR), num_scans=2)
+    assert memory.finds == (False,)
+    assert memory.num_scans == 2
+
+
+def test_a_climb_that_takes_far_longer_than_usual_ends_where_it_is():
+    start = np.array([18.0, 3.0])
+    under_way = replace(start_climb(start), num_evals=10_000, value=float(BOTH.log_prob(start[None])[0]))
+    memory = memory_of(summit_of(NEAR), ascents=(Ascent(under_way),), num_rounds=1, costs=(50,))
+    view = view_of(archive_of([[5.0, 5.0]], [-50.0]))
+    assert settle(view, memory).ascents[0].climb.is_done
+    assert not settle(view, replace(memory, costs=(5_000,))).ascents[0].climb.is_done
 
 
 def test_a_top_without_a_valley_before_the_nearest_mode_is_no_find():
@@ -243,6 +301,16 @@ def test_modes_of_which_draws_of_the_start_show_the_slopes_are_found(seed):
     assert result.coverage.unseen < 0.05
 
 
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
+def test_narrow_modes_are_found_that_no_draw_of_the_start_shows(seed):
+    """The widest of three modes hides the others from afar; they have a third of the mass."""
+    components = [sb.Gaussian(np.eye(5)[k] * 9.0, std=std) for k, std in enumerate([1.0, 0.6, 0.7])]
+    modes = sb.GaussianMixture(components, [0.65, 0.2, 0.15])
+    start = sb.Gaussian(np.full(5, 50.0), std=50.0)
+    result = sb.sample(modes.log_prob, start, vectorized=True, num_particles=100, max_evals=8_000, seed=seed)
+    np.testing.assert_allclose(shares_of(result, modes), modes.weights, atol=0.05)
+
+
 def test_without_climbs_modes_are_missing():
     modes = four_modes(8)
     start = sb.Gaussian(np.full(8, 3.0), std=9.0)
@@ -308,3 +376,10 @@ def test_a_valley_along_a_curve_that_the_fit_follows_leads_to_no_other_mode():
         ascent = memory.ascents[0]
         memory = settle(view, replace(memory, ascents=(ascent.tell(ring.log_prob(ascent.ask())),)))
         assert memory.finds == (is_find,)
+
+
+def test_climbs_want_all_that_is_left_once_they_have_looked_and_found_several_modes():
+    view = SimpleNamespace(num_left=900)
+    memory = ClimbsMemory(np.zeros(2), np.ones(2), np.zeros((1, 2)), finds=(False, True))
+    assert Climbs().num_wanted(view, memory) == 0
+    assert Climbs().num_wanted(view, replace(memory, num_rounds=1)) == 900

@@ -326,7 +326,7 @@ def test_a_family_of_one_s_own():
 
 
 def test_numbers_can_be_changed():
-    tuning = Tuning(draws_per_particle=1.0, search_fraction=0.02, arrival_fraction=0.02, max_climb_fraction=0.05)
+    tuning = Tuning(draws_per_particle=1.0, arrival_fraction=0.02, max_climb_fraction=0.05)
     result = run(sb.AdaptiveImportanceSampling(tuning=tuning))
     assert result.num_evals < 1_500
     assert result.status is sb.Status.CONVERGED

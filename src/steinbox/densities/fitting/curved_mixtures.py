@@ -11,7 +11,7 @@ import numpy as np
 from steinbox.common.arrays import Array
 from steinbox.common.checks import require_count
 from steinbox.densities.fitting.curves import fit_curves, min_points_per_curve
-from steinbox.densities.fitting.em import WeightedPoints
+from steinbox.densities.fitting.em import PSEUDO_POINTS, WeightedPoints
 from steinbox.densities.fitting.family import Fitted
 from steinbox.densities.fitting.rotated_map import fit_rotated_map
 from steinbox.densities.fitting.shapes import (
@@ -24,6 +24,7 @@ from steinbox.densities.fitting.shapes import (
     FittedMap,
     Front,
     Gaussianized,
+    Hierarchical,
     Map,
     Rotated,
     Shape,
@@ -35,6 +36,7 @@ from steinbox.densities.fitting.shapes import (
 from steinbox.densities.gaussian_mixture import GaussianMixture
 from steinbox.densities.mixture import Mixture
 from steinbox.densities.pullback import Pullback
+from steinbox.maps.bijection import Composition
 from steinbox.numerics.independent_components import CONTRASTS
 
 M = TypeVar("M", bound=Map)
@@ -44,7 +46,6 @@ _HELD_OUT = 1 / 3  # of the points, to compare shapes by
 _MAX_CURVED_DIMENSION = 60  # there are as many products of coordinates to look at as the cube of it; beyond, skewness
 _MAX_ROTATED_DIMENSION = 20  # beyond, axes and curves of their own would take too many points, and too long
 _MIN_SHELLS_DIMENSION = 11  # below, shells are so thick that a few clusters reach all radii as well
-_MAX_CURVES = 8
 _MAX_ITERATIONS = 15  # of the maps of several components
 _MAX_GAUSSIANIZED_ITERATIONS = 2  # the same, where they are Gaussianized: they start from curves, or from clusters
 _NARROW_COVARIANCE = 0.2  # of a component's, where it is split into a wide and a narrow one
@@ -61,14 +62,16 @@ class CurvedMixtures:
     Parameters
     ----------
     max_components : int
-        Gaussians behind one map, at most.
+        Gaussians behind one map, at most, and twice as many as behind maps of their own.
     curved : bool
         Whether maps may be more than affine: bananas, funnels, hierarchical models, skew coordinates, heavy tails. If
-        not, the next two mean nothing.
+        not, the next three mean nothing.
     rotated : bool
         Whether curved maps may have axes of their own.
     own_maps : bool
         Whether every component may have a curved map of its own.
+    hierarchical : bool
+        Whether the groups of a hierarchical model may be found, with their location and scale.
     shells : bool
         Whether heavy tails in many dimensions may have Gaussians of different widths around one mean.
     gaussianized : bool
@@ -91,6 +94,7 @@ class CurvedMixtures:
     curved: bool = True
     rotated: bool = True
     own_maps: bool = True
+    hierarchical: bool = True
     shells: bool = True
     gaussianized: bool = True
 
@@ -135,7 +139,8 @@ class CurvedMixtures:
         coordinates may be skew, or have heavy tails.
         """
         dimension = training.points.shape[1]
-        straight = [(each, each.fit(training)) for each in (Straight(0.5), Straight(0.5 * dimension))]
+        kinds = Straight(PSEUDO_POINTS), Straight(PSEUDO_POINTS * dimension)
+        straight = [(each, each.fit(training)) for each in kinds]
         front: list[tuple[Front, FittedMap]] = [_best(straight, training, test, rng)]
         yield front[0]
         if not self.curved:
@@ -166,8 +171,10 @@ class CurvedMixtures:
             yield best
 
     def _curved_maps(self, training: WeightedPoints, pseudo_points: float) -> Iterator[tuple[Front, FittedMap]]:
-        """Along the given axes and, if there are others, along these."""
+        """Along the given axes and, if there are others, along these; or behind a hierarchy, if there is one."""
         yield Curved(pseudo_points), Curved(pseudo_points).fit(training)
+        if self.hierarchical and isinstance(map_ := Hierarchical(pseudo_points).fit(training), Composition):
+            yield Hierarchical(pseudo_points), map_
         if self.rotated and training.points.shape[1] <= _MAX_ROTATED_DIMENSION:
             rotated = fit_rotated_map(training, pseudo_points=pseudo_points)
             if rotated is not None:
@@ -211,7 +218,7 @@ class CurvedMixtures:
             starts += [(2 * number, None)] if isinstance(kind, Curves) else []
         for number, start in starts if self.curved and self.own_maps else []:
             enough = sample.effective_sample_size >= 2 * number * min_points_per_curve(dimension)
-            if enough and number <= _MAX_CURVES and 1 < dimension <= _MAX_CURVED_DIMENSION:
+            if enough and number <= self.max_components // 2 and 1 < dimension <= _MAX_CURVED_DIMENSION:
                 for candidate in self._own_maps(number, sample, best, start, rng):
                     if candidate.density.is_curved and candidate.density.num_components > 1:
                         yield candidate

@@ -18,7 +18,7 @@ from steinbox.numerics.weights import systematic_resample
 
 _NUM_ITERATIONS = 15
 _NUM_KMEANS_ITERATIONS = 8
-_WEIGHT_PSEUDO_COUNT = 0.5  # points added to every component's count
+PSEUDO_POINTS = 0.5  # by which slopes and correlations are shrunk to zero; added to every component's count
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +90,7 @@ class _Step:
 
     @property
     def mixture(self) -> GaussianMixture:
-        return GaussianMixture.from_arrays(self.counts + _WEIGHT_PSEUDO_COUNT, self.means, self.covs)
+        return GaussianMixture.from_arrays(self.counts + PSEUDO_POINTS, self.means, self.covs)
 
     def inflate(self, num_points: float, tied: bool) -> GaussianMixture:
         """With the covariances of the predictive distribution, which knows that means and covariances are estimates."""
@@ -108,7 +108,8 @@ def _maximize(sample: WeightedPoints, responsibilities: Array, tied: bool) -> _S
     counts = shares.sum(axis=0) + 1e-9
     means = (shares.T @ points + 1e-6 * sample.weights @ points) / (counts + 1e-6)[:, None]
     scatters = np.stack([_scatter(points - mean, share) for mean, share in zip(means, shares.T, strict=True)])
-    shrinkage = min(1.0, 0.5 * dimension / (sample.effective_sample_size + 0.5 * dimension))
+    pseudo_points = PSEUDO_POINTS * dimension
+    shrinkage = pseudo_points / (sample.effective_sample_size + pseudo_points)
     pooled = _shrink_to_diagonal(scatters.sum(axis=0) / sample.effective_sample_size, shrinkage)
     if tied or len(counts) == 1:
         return _Step(counts, means, np.repeat(pooled[None], len(counts), axis=0))

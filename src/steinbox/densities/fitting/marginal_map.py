@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from steinbox.common.arrays import Array
-from steinbox.densities.fitting.em import WeightedPoints
+from steinbox.densities.fitting.em import PSEUDO_POINTS, WeightedPoints
 from steinbox.maps.marginal import MarginalMap
 from steinbox.numerics.independent_components import Contrast, find_independent_axes
 
@@ -27,7 +27,6 @@ _DAMPING = (
     8.0,
 )  # relative, of the first step; divided by this after a step up, multiplied by that otherwise
 _MAX_ANGLE = 30.0  # of sinh: so far out that the density is zero
-_CORRELATION_RIDGE = 0.5  # pseudo-points per dimension by which correlations are shrunk to zero
 
 
 def fit_marginal_map(sample: WeightedPoints, contrast: Contrast | None = None) -> MarginalMap:
@@ -48,7 +47,7 @@ def _independent_axes(sample: WeightedPoints, contrast: Contrast) -> Array:
     centered = sample.points - sample.weights @ sample.points
     covariance = (centered * sample.weights[:, None]).T @ centered
     scale = np.sqrt(np.diag(covariance)) + 1e-300
-    ridge = _CORRELATION_RIDGE * len(scale) / sample.effective_sample_size
+    ridge = PSEUDO_POINTS * len(scale) / sample.effective_sample_size
     correlation = (covariance / np.outer(scale, scale) + ridge * np.eye(len(scale))) / (1 + ridge)
     values, vectors = np.linalg.eigh(correlation)
     whitening = (vectors / np.sqrt(values)) @ vectors.T / scale[:, None]

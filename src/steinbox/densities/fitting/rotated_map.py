@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from steinbox.common.arrays import Array
-from steinbox.densities.fitting.em import WeightedPoints
+from steinbox.densities.fitting.em import PSEUDO_POINTS, WeightedPoints
 from steinbox.densities.fitting.triangular_map import fit_triangular_map
 from steinbox.maps.triangular import RotatedMap
 
@@ -29,7 +29,7 @@ _MIN_EIGENVALUE = 1e-12  # of the correlations: smaller ones are rounding
 _MAX_UNEXPLAINED = 0.7  # of the variance, along the last axis
 
 
-def fit_rotated_map(sample: WeightedPoints, *, pseudo_points: float = 0.5) -> RotatedMap | None:
+def fit_rotated_map(sample: WeightedPoints, *, pseudo_points: float = PSEUDO_POINTS) -> RotatedMap | None:
     """The curved map along axes of its own; None if there are none that products explain, or too few points.
 
     Examples
@@ -99,7 +99,7 @@ def _slopes(features: Array, values: Array, sample: WeightedPoints) -> Array:
     scale = np.sqrt(sample.weights @ centered**2) + 1e-12
     centered /= scale
     weighted = (centered * sample.weights[:, None]).T
-    moments = weighted @ centered + 0.5 / sample.effective_sample_size * np.eye(len(weighted))
+    moments = weighted @ centered + PSEUDO_POINTS / sample.effective_sample_size * np.eye(len(weighted))
     return np.asarray(np.linalg.solve(moments, weighted @ values) / scale[:, None])
 
 

@@ -11,6 +11,7 @@ from steinbox.common.arrays import Array
 from steinbox.common.serialization import serializable
 from steinbox.densities.fitting.curves import CurvesDensity
 from steinbox.densities.fitting.em import WeightedPoints, fit_mixture
+from steinbox.densities.fitting.hierarchies import fit_hierarchical_map
 from steinbox.densities.fitting.marginal_map import fit_marginal_map
 from steinbox.densities.fitting.rotated_map import fit_rotated_map
 from steinbox.densities.fitting.shells import fit_shells
@@ -81,7 +82,22 @@ class Sparse:
         return fit_sparse_map(sample)
 
 
-Front: TypeAlias = Straight | Curved | Rotated | Sparse
+@serializable("hierarchical-map-family")
+@dataclass(frozen=True)
+class Hierarchical:
+    """Effects given the location and the scale of their group, and a triangular map behind them."""
+
+    pseudo_points: float
+
+    def fit(self, sample: WeightedPoints) -> TriangularMap | Composition:
+        """To weighted points; without the former if the points show no hierarchy."""
+        hierarchy, behind = fit_hierarchical_map(sample), Curved(self.pseudo_points)
+        if hierarchy is None:
+            return behind.fit(sample)
+        return Composition(hierarchy, behind.fit(sample.transform(hierarchy)))
+
+
+Front: TypeAlias = Straight | Curved | Rotated | Sparse | Hierarchical
 
 
 @serializable("gaussianized-map-family")

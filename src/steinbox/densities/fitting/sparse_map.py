@@ -9,10 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from steinbox.common.arrays import Array, Mask
-from steinbox.densities.fitting.em import WeightedPoints
+from steinbox.densities.fitting.em import PSEUDO_POINTS, WeightedPoints
 from steinbox.maps.triangular import TriangularMap
-
-_PSEUDO_POINTS = 0.5  # by which slopes are shrunk to zero
 
 
 def fit_sparse_map(sample: WeightedPoints) -> TriangularMap:
@@ -36,7 +34,7 @@ def fit_sparse_map(sample: WeightedPoints) -> TriangularMap:
     z = (sample.points - center) / scale
     dimension = z.shape[1]
     moments = (z * sample.weights[:, None]).T @ z
-    ridge = _PSEUDO_POINTS / sample.effective_sample_size
+    ridge = PSEUDO_POINTS / sample.effective_sample_size
     moments.flat[:: dimension + 1] += ridge
     is_used = _significant(moments, sample.effective_sample_size)
     linear, log_scales = np.zeros((1 + dimension, dimension)), np.zeros((1 + 2 * dimension, dimension))

@@ -14,6 +14,7 @@ from steinbox.samplers.adaptive.proposers import (
     Repeats,
     SurrogateRefinement,
     SurrogateSearch,
+    ThinTail,
 )
 from steinbox.samplers.adaptive.tuning import Tuning
 from steinbox.samplers.adaptive.weighted_archive import Source, WeightedArchive
@@ -33,6 +34,7 @@ __all__ = [
     "Source",
     "SurrogateRefinement",
     "SurrogateSearch",
+    "ThinTail",
     "Tuning",
     "View",
     "WeightedArchive",

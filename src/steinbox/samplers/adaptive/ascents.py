@@ -14,14 +14,13 @@ import numpy as np
 
 from steinbox.common.arrays import Array
 from steinbox.common.serialization import serializable
-from steinbox.numerics.climb import Climb
+from steinbox.numerics.climb import LENGTHS, Climb, regular_root
 from steinbox.samplers.adaptive.known import Known, Summit
 from steinbox.samplers.adaptive.proposer import View
 from steinbox.samplers.adaptive.state import AdaptiveState
 
-_MAX_MODE_DEFICIT = 10.0  # nats of mass below all that is known: what is lighter is no mode
-_MAX_CONDITION = 1e13  # of a summit's covariance
-_MIN_VARIANCE = 1e-24  # in units of the start, squared
+MIN_SCANS = 2  # in which climbs found nothing, before the search ends
+_MAX_COST = 4  # times as many evaluations as usual: a climb that has not arrived by then ends where it is
 _CROSSING = np.linspace(0, 1, 6)[1:-1]  # of the way from one top to another
 
 
@@ -66,8 +65,9 @@ class ClimbsMemory:
 
     ``starts`` are the places where climbs began. ``finds`` says of every climb but the first whether it led to a mode
     not known before, ``costs`` are the evaluations of all that have ended. ``is_stale`` if the last round found nothing
-    so far. It ``needs_scan`` before the first round, and when no maximum is left. ``has_find`` if there are finds that
-    were not drawn from yet, and ``found_at`` is the number of points when they last were.
+    so far. It ``needs_scan`` before the first round, and when no maximum is left; ``num_scans`` are those made, of
+    which a find leaves one to be made again, and ``scanned_at`` is the number of ``finds`` at the last. ``has_find`` if
+    there are finds that were not drawn from yet, and ``found_at`` is the number of points when they last were.
     """
 
     center: Array
@@ -84,6 +84,8 @@ class ClimbsMemory:
     found_at: int = 0
     is_stale: bool = False
     needs_scan: bool = False
+    num_scans: int = 0
+    scanned_at: int = 0
     is_over: bool = False
 
     @property
@@ -100,10 +102,32 @@ def find_known(memory: ClimbsMemory, state: View | AdaptiveState) -> Known:
 
 def settle(view: View, memory: ClimbsMemory) -> ClimbsMemory:
     """Climbs that are at their tops are summits; those that came upon what is known are over."""
+    memory = _stop_long_climbs(view, memory) if memory.num_rounds > 0 else memory
     for ascent in memory.ascents:
         if ascent.climb.has_moved:
             memory = _settle_one(view, memory, ascent)
     return memory
+
+
+def _stop_long_climbs(view: View, memory: ClimbsMemory) -> ClimbsMemory:
+    """Climbs that take far longer than others end where they are, as on a ridge that bends."""
+    longest = _MAX_COST * max(usual_cost(view, memory), evals_to_quadratic_top(view.archive.dimension))
+    ascents = tuple(
+        replace(each, climb=each.climb.stop(), crossing=None) if each.climb.num_evals > longest else each
+        for each in memory.ascents
+    )
+    return replace(memory, ascents=ascents)
+
+
+def usual_cost(view: View, memory: ClimbsMemory) -> int:
+    """Evaluations of a climb: the mean of those that have ended."""
+    usual = float(np.mean(memory.costs)) if memory.costs else evals_to_quadratic_top(view.archive.dimension)
+    return max(int(usual), 1)
+
+
+def evals_to_quadratic_top(dimension: int) -> int:
+    """Evaluations of as many steps as dimensions, which BFGS takes to the top of a quadratic."""
+    return dimension * (dimension + len(LENGTHS))
 
 
 def _settle_one(view: View, memory: ClimbsMemory, ascent: Ascent) -> ClimbsMemory:
@@ -128,7 +152,10 @@ def _end(memory: ClimbsMemory, ascent: Ascent, *, is_find: bool) -> ClimbsMemory
     others = tuple(each for each in memory.ascents if each is not ascent)
     memory = replace(memory, ascents=others, costs=(*memory.costs, ascent.climb.num_evals))
     memory = memory if memory.num_rounds == 0 else replace(memory, finds=(*memory.finds, is_find))
-    return replace(memory, has_find=True, is_stale=False, needs_scan=False) if is_find else memory
+    if not is_find:
+        return memory
+    num_scans = min(memory.num_scans, MIN_SCANS - 1)  # one around the find
+    return replace(memory, has_find=True, is_stale=False, needs_scan=False, num_scans=num_scans)
 
 
 def _end_at_top(view: View, memory: ClimbsMemory, ascent: Ascent) -> ClimbsMemory:
@@ -142,8 +169,9 @@ def _end_at_top(view: View, memory: ClimbsMemory, ascent: Ascent) -> ClimbsMemor
 
 
 def make_summit(climb: Climb) -> Summit:
-    """The top of a climb, with the Gaussian there."""
-    return Summit(climb.point, climb.value, _make_regular(climb.covariance))
+    """The top of a climb, with the Gaussian there; at a wall it may be flat in some directions."""
+    root = regular_root(climb.covariance)
+    return Summit(climb.point, climb.value, root @ root.T)
 
 
 def _is_elsewhere(view: View, memory: ClimbsMemory, ascent: Ascent) -> bool:
@@ -170,13 +198,4 @@ def _has_mass(view: View, memory: ClimbsMemory, summit: Summit) -> bool:
     known = max((each.log_mass for each in memory.summits), default=-np.inf)
     if view.tempering == 1:
         known = view.archive.log_evidence - float(np.log(memory.scale).sum())
-    return summit.log_mass > known - _MAX_MODE_DEFICIT
-
-
-def _make_regular(covariance: Array) -> Array:
-    """The covariance, no direction so narrow that it cannot be inverted: at a wall, some are."""
-    if np.linalg.cond(covariance) < _MAX_CONDITION:
-        return covariance
-    variances, vectors = np.linalg.eigh(0.5 * (covariance + covariance.T))
-    lowest = max(float(variances.max()) / _MAX_CONDITION, _MIN_VARIANCE)
-    return np.asarray((vectors * np.maximum(variances, lowest)) @ vectors.T)
+    return summit.log_mass > known - 2 * view.tuning.min_excess

@@ -109,14 +109,16 @@ class Known:
             levels.append(self.archive.lowest_typical_log_prob)
         return np.array(levels)
 
-    def compare(self, min_excess: float) -> tuple[Array, Mask, Mask]:
-        """The excess of all points of the archive, whether it is much, and whether they are far less dense.
+    def is_open(self, points: Array, log_prob: Array, min_excess: float) -> Mask:
+        """Of every point inside the support, whether it is denser than what is known predicts, or far less dense.
 
         Of a point that is far less dense nothing can be said: it may be on the slopes of a mode that is not known.
         """
-        log_prob = self.archive.log_prob
-        excess, inside = self.excess(self.archive.points, log_prob), np.isfinite(log_prob)
-        distance = np.where(inside, self.highest - log_prob, 0.0)
+        excess, distance = self.excess(points, log_prob), self.highest - log_prob
         is_above = excess > min_excess + _SLACK * distance
-        is_below = excess < -(min_excess + _SLACK_BELOW * distance)
-        return excess, is_above & inside, is_below & inside
+        return np.asarray(is_above | (excess < -(min_excess + _SLACK_BELOW * distance)))
+
+    def unexplained_part(self, points: Array, log_prob: Array) -> Array:
+        """Of the distance to the top, in nats; below zero if a point is less dense than what is known predicts."""
+        excess, distance = self.excess(points, log_prob), self.highest - log_prob + 1
+        return np.asarray(np.sign(excess) * (1 - distance / (distance + np.abs(excess))))

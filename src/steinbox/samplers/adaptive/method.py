@@ -15,6 +15,7 @@ from steinbox.samplers.adaptive.proposers import (
     QuadraticFit,
     Repeats,
     SurrogateRefinement,
+    ThinTail,
 )
 from steinbox.samplers.adaptive.sampler import AdaptiveSampler
 from steinbox.samplers.adaptive.state import AdaptiveState
@@ -29,6 +30,7 @@ DEFAULT_PROPOSERS: tuple[Proposer, ...] = (
     Climbs(),
     FittedFamily(),
     QuadraticFit(),
+    ThinTail(),
 )
 """What :class:`AdaptiveImportanceSampling` asks, in this order."""
 

@@ -8,6 +8,7 @@ from steinbox.common.arrays import Array
 from steinbox.densities.initial import Initial
 from steinbox.numerics.herding import select
 from steinbox.numerics.weights import normalize, pareto_shape, temper
+from steinbox.samplers.adaptive.evidence import estimate_evidence
 from steinbox.samplers.adaptive.proposers import SurrogateRefinement
 from steinbox.samplers.adaptive.proposers.climbs import find_coverage
 from steinbox.samplers.adaptive.proposers.surrogate_search import SurrogateAnswer, find_answer
@@ -35,6 +36,7 @@ def make_sample(state: AdaptiveState, num_particles: int, initial: Initial, tuni
     else:
         spread = _temper_few(weights, num_particles)
         chosen = select(archive.points, spread, num_particles, log_prob=archive.log_prob)
+    log_evidence, log_evidence_error = estimate_evidence(state, initial, tuning.min_power)
     pool = WeightedSample(
         points=archive.points,
         weights=weights,
@@ -47,11 +49,9 @@ def make_sample(state: AdaptiveState, num_particles: int, initial: Initial, tuni
         np.full(num_particles, 1 / num_particles),
         archive.log_prob[chosen],
         pool,
-        log_evidence=state.log_evidence,
+        log_evidence=log_evidence,
         coverage=find_coverage(state, tuning.min_excess),
-        log_evidence_error=float(
-            np.hypot(np.sqrt(max(1 / state.effective_sample_size - 1 / len(archive), 0.0)), state.noise_error)
-        ),
+        log_evidence_error=log_evidence_error,
         warnings=tuple(collect_warnings(state, num_particles, initial, shape, tuning, is_refined=is_refined)),
     )
 

@@ -2,70 +2,73 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from steinbox.common.arrays import Array, Mask
+from steinbox.common.arrays import Array, IntegerArray
 from steinbox.densities.gaussian import Gaussian
+from steinbox.densities.gaussian_mixture import GaussianMixture
 from steinbox.numerics.topography import graph_maxima
 from steinbox.samplers.adaptive.ascents import ClimbsMemory, find_known
-from steinbox.samplers.adaptive.known import Known
+from steinbox.samplers.adaptive.known import Summit
 from steinbox.samplers.adaptive.proposer import View
+from steinbox.samplers.adaptive.weighted_archive import WeightedArchive
 
 SCAN = "scan"  # the proposer of draws that look for places to climb from
-SCATTERED = ("initial", SCAN)  # whose draws are not led by what was found, or not closely
-_WIDER = 2.0  # factor by which draws from around what was found are farther out
+SCATTERED = ("initial", SCAN)  # proposers whose draws are of all scales
 _MORE_NEIGHBORS = 2  # than dimensions: points of the topograph that a maximum must be higher than
 
 
+def scattered_rows(archive: WeightedArchive) -> IntegerArray:
+    """Which points of the archive are scattered draws, inside the support."""
+    return np.flatnonzero(archive.is_from(SCATTERED) & np.isfinite(archive.log_prob))
+
+
 def choose_maxima(view: View, memory: ClimbsMemory, number: int) -> Array:
-    """Maxima among scattered draws, the highest first, but for those that are known, or beside a place climbed from.
+    """Maxima among scattered draws, the least explained first, but for those known or beside a place climbed from.
 
     There is about one in every basin that the draws have resolved, however far below its top.
     """
-    archive = view.archive
-    rows = np.flatnonzero(archive.is_from(SCATTERED) & np.isfinite(archive.log_prob))
+    archive, rows, known = view.archive, scattered_rows(view.archive), find_known(memory, view)
     points = (archive.points[rows] - memory.center) / memory.scale
     maxima, neighbors = graph_maxima(points, archive.log_prob[rows], archive.dimension + _MORE_NEIGHBORS)
     tried = {tuple(start) for start in memory.starts}
     is_tried = np.array([tuple(point) in tried for point in points], dtype=bool)
     maxima = rows[maxima[~(is_tried[maxima] | is_tried[neighbors].any(axis=1))]]
-    is_known = find_known(memory, view).explains(
-        archive.points[maxima], archive.log_prob[maxima], view.tuning.min_excess
-    )
-    return np.asarray(archive.points[maxima[~is_known][:number]])
+    maxima = maxima[~known.explains(archive.points[maxima], archive.log_prob[maxima], view.tuning.min_excess)]
+    order = np.argsort(-known.unexplained_part(archive.points[maxima], archive.log_prob[maxima]), kind="stable")
+    return np.asarray(archive.points[maxima[order][:number]])
 
 
 def choose_open(view: View, memory: ClimbsMemory, number: int, rng: np.random.Generator) -> Array:
-    """Points that nothing known explains: denser ones, and one that is far less dense, of which nothing can be said."""
-    known = find_known(memory, view)
-    excess, is_above, is_below = known.compare(view.tuning.min_excess)
-    if view.tempering < 1:  # other draws show what weights have found
-        is_above, is_below = is_above & view.archive.is_initial, is_below & view.archive.is_initial
-    num_above = number if not is_below.any() else max(number - 1, 1)
-    above = _choose(known, excess, is_above, num_above, rng)
-    return np.concatenate([above, _choose(known, excess, is_below, min(number - len(above), 1), rng)])
+    """Scattered draws that nothing known explains, at random: denser ones, or far less dense ones.
 
-
-def _choose(known: Known, excess: Array, is_open: Mask, number: int, rng: np.random.Generator) -> Array:
-    """One of the densest of the open points, and others farther out.
-
-    Among points about as dense as each other, one is the more likely to be chosen the larger a part of its distance to
-    the top, in nats, is explained by nothing.
+    The larger a part of its distance to the top nothing explains, the more likely a draw is to be chosen.
     """
-    archive, rows = known.archive, np.flatnonzero(is_open)
-    if number < 1 or len(rows) == 0:
-        return archive.points[:0]
-    rows = rows[np.argsort(-archive.log_prob[rows], kind="stable")]
-    parts = 1 / (1 + (known.highest - archive.log_prob[rows] + 1) / np.abs(excess[rows]))
-    ends = np.geomspace(1, len(rows) + 1, number + 1)[1:-1].astype(int) - 1
-    strata = [each for each in np.split(np.arange(len(rows)), ends) if len(each)]
-    chosen = [rng.choice(each, p=parts[each] / parts[each].sum()) for each in strata]
-    return np.asarray(archive.points[rows[chosen]])
+    known, rows = find_known(memory, view), scattered_rows(view.archive)
+    points, log_prob = view.archive.points[rows], view.archive.log_prob[rows]
+    is_open = known.is_open(points, log_prob, view.tuning.min_excess)
+    points, log_prob = points[is_open], log_prob[is_open]
+    if number < 1 or len(points) == 0:
+        return points[:0]
+    parts = np.abs(known.unexplained_part(points, log_prob))
+    chosen = rng.choice(len(points), min(number, len(points)), replace=False, p=parts / parts.sum())
+    return np.asarray(points[chosen])
 
 
-def spread_around(view: View) -> Gaussian:
-    """A Gaussian twice as wide as the weighted points: a mode may be beyond the start."""
-    sample = view.archive.tempered(view.tempering)
-    centered = sample.points - sample.weights @ sample.points
-    cov = _WIDER**2 * (centered * sample.weights[:, None]).T @ centered
-    return Gaussian(sample.weights @ sample.points, cov=0.5 * (cov + cov.T) + 1e-300 * np.eye(len(cov)))
+def spread_around(modes: Sequence[Summit], center: Array, scale: Array) -> GaussianMixture:
+    r"""Balls around every mode, in units of the start: as large as it, half as large, …, as large as the mode.
+
+    Let a known mode have the standard deviation :math:`\sigma_1`. The basin of another at distance :math:`\Delta`, with
+    :math:`\sigma < \sigma_1`, is a ball of radius :math:`\Delta\, \sigma \sigma_1 / (\sigma_1^2 - \sigma^2)`. Draws of
+    a start much wider than that are outside, and so are draws close to the known mode. It takes the largest part of
+    all directions at :math:`\Delta / \sqrt{1 - \sigma^2 / \sigma_1^2}` from that; no :math:`\Delta` is known, hence all
+    scales.
+    """
+    components = [
+        Gaussian(center + scale * mode.point, std=2.0**-k * scale)
+        for mode in modes
+        for k in range(max(int(-0.5 * np.log2(np.linalg.eigvalsh(mode.covariance)[-1])), 1))
+    ]
+    return GaussianMixture(components)

@@ -173,6 +173,10 @@ class Proposer(ABC):
         """The memory with the log-densities (m,) of the points of its :class:`Probe`; −inf where they failed."""
         raise NotImplementedError(f"{self.name} offers a Probe, and needs a method learn(memory, log_prob)")
 
+    def num_wanted(self, view: View, memory: Any) -> int:
+        """Evaluations that are not to be spent on draws while a batch of its own is under way."""
+        return 0
+
     def is_done(self, view: View, memory: Any) -> bool:
         """Whether it has nothing against stopping early."""
         return True
@@ -184,6 +188,7 @@ def allocate(
     num_points: int,
     min_share: float,
     rng: np.random.Generator,
+    step: int = 0,
 ) -> Batch:
     """Draws of all densities, by their shares; the first gets what rounding leaves."""
     names = list(densities)
@@ -191,7 +196,7 @@ def allocate(
     counts = (raise_to_floor(relative / relative.sum(), min_share) * num_points).astype(int)
     counts[0] = num_points - counts[1:].sum()
     draws = [_draw(densities[name], int(count), rng) for name, count in zip(names, counts, strict=True)]
-    sources = tuple(Source(name, densities[name], int(count)) for name, count in zip(names, counts, strict=True))
+    sources = tuple(Source(name, densities[name], int(count), step) for name, count in zip(names, counts, strict=True))
     return Batch(np.concatenate(draws), sources, is_shared=True)
 
 

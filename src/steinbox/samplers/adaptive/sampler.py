@@ -7,7 +7,7 @@ r"""Adaptive importance sampling in ask, evaluate, tell.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -72,7 +72,7 @@ class AdaptiveSampler(Sampler[AdaptiveState]):
         How densely those points were proposed is not known, so that they show where to look but are not weighted: their
         own density is fitted first, and their values are weighted by that.
         """
-        rng, family = np.random.default_rng(0), self.settings.family
+        rng, family, tuning = np.random.default_rng(0), self.settings.family, self.settings.tuning
         inside = np.isfinite(log_prob)
         if inside.sum() < 2 * points.shape[1] + 10:
             return state
@@ -80,7 +80,8 @@ class AdaptiveSampler(Sampler[AdaptiveState]):
         equal = WeightedPoints(points, np.full(len(points), 1 / len(points)), len(points))
         density = family.choose(equal, rng, None).density
         log_weights = log_prob - density.log_prob(points)
-        power = temper(finite_log_weights(log_weights), min(max(50, 0.05 * len(points)), 0.5 * len(points)))
+        wanted = max(tuning.min_first_part, tuning.min_tempered_fraction * len(points))
+        power = temper(finite_log_weights(log_weights), min(wanted, 0.5 * len(points)))
         fitted = family.choose(temper_points(points, log_weights, power), rng, None)
         num_drawn = len(state.next.points)
         half = num_drawn // 2
@@ -141,7 +142,7 @@ class AdaptiveSampler(Sampler[AdaptiveState]):
             return state.next
         size = self._batch_size(state.archive.dimension, state.max_evals)
         if state.shared:
-            return allocate(state.shared, state.shares, size, self.settings.tuning.min_share, rng)
+            return self._allocate(state, state.shared, size, rng)
         return self._draw_initial(size, rng) if state.fit is None else None
 
     def tell_parts(
@@ -178,8 +179,8 @@ class AdaptiveSampler(Sampler[AdaptiveState]):
         return self._usual_size(state) if state.next.is_whole else len(state.next.points)
 
     def num_reserved(self, state: AdaptiveState) -> int:
-        """Those that a proposer wants for the end, if it is not there."""
-        is_end = state.num_out == 0 and state.num_left <= state.num_reserved
+        """Those that a proposer wants for the end, if it is not there, or while its own batch is under way."""
+        is_end = not state.waits_for and state.num_out == 0 and state.num_left <= state.num_reserved
         return 0 if is_end else state.num_reserved
 
     # -- the parts of tell ---------------------------------------------------------------------------------------------
@@ -204,7 +205,8 @@ class AdaptiveSampler(Sampler[AdaptiveState]):
         """The state with the power that leaves the weights an effective sample size to learn from."""
         archive, tuning = state.archive, self.settings.tuning
         batch = self._batch_size(archive.dimension, state.max_evals)
-        wanted = max(batch / 4, 5 * archive.dimension, 50, tuning.min_tempered_fraction * len(archive))
+        least = max(batch / 4, 5 * archive.dimension, tuning.min_first_part)
+        wanted = max(least, tuning.min_tempered_fraction * len(archive))
         log_weights = finite_log_weights(archive.log_weights)
         state = replace(state, tempering=temper(log_weights, min(wanted, 0.9 * archive.num_inside)))
         if state.next.is_shared:
@@ -223,6 +225,7 @@ class AdaptiveSampler(Sampler[AdaptiveState]):
         for proposer in self.settings.proposers:
             if proposer.name == state.waits_for:
                 shared |= {name: each for name, each in state.shared.items() if name == proposer.name}
+                state = self._reserve(state, proposer)
                 continue
             before = state
             state, offer = self._ask_proposer(proposer, state, num_left, rng)
@@ -235,7 +238,7 @@ class AdaptiveSampler(Sampler[AdaptiveState]):
                     return replace(state, next=Batch(points, sources, asked_by=proposer.name))
                 case Probe(points):
                     own = Batch(points, (), probed_by=proposer.name, asked_by=proposer.name)
-                    return replace(state, next=own)
+                    return replace(self._reserve(state, proposer), next=own)
                 case Reserve(num_evals):
                     num_left -= num_evals
                     state = replace(state, num_reserved=state.num_reserved + num_evals)
@@ -253,8 +256,12 @@ class AdaptiveSampler(Sampler[AdaptiveState]):
         if not shared:
             raise StalledError("no proposer offered a density to draw from; FittedFamily() always does")
         num_next = self._num_next(state, num_left if num_left > 0 else state.num_left)
-        batch = allocate(shared, state.shares, num_next, self.settings.tuning.min_share, rng)
-        return replace(state, next=batch, shared=shared)
+        return replace(state, next=self._allocate(state, shared, num_next, rng), shared=shared)
+
+    def _allocate(
+        self, state: AdaptiveState, shared: Mapping[str, Density | Initial], size: int, rng: np.random.Generator
+    ) -> Batch:
+        return allocate(shared, state.shares, size, self.settings.tuning.min_share, rng, step=len(state.path))
 
     def _num_initial(self, state: AdaptiveState) -> int:
         """Draws of the initial distribution that are missing: of the first batch, or if hardly any point is inside."""
@@ -279,6 +286,11 @@ class AdaptiveSampler(Sampler[AdaptiveState]):
             raise StalledError(f"{proposer.name} failed: {error}") from error
         return replace(state, memories={**state.memories, proposer.name: memory}), offer
 
+    def _reserve(self, state: AdaptiveState, proposer: Proposer) -> AdaptiveState:
+        """The state without what a proposer wants for itself while its batch is under way."""
+        wanted = proposer.num_wanted(self._view(state, state.num_left), state.memories.get(proposer.name))
+        return replace(state, num_reserved=state.num_reserved + wanted)
+
     def _view(self, state: AdaptiveState, num_left: int) -> View:
         return View(
             archive=state.archive,
@@ -301,13 +313,18 @@ class AdaptiveSampler(Sampler[AdaptiveState]):
         )
 
     def _is_enough(self, state: AdaptiveState) -> bool:
-        """Whether the points are worth far more than the particles, and the last third did not change the evidence."""
+        """Whether the points are worth far more than the particles, in all tails, and the evidence has settled.
+
+        The last third of them must have changed it by next to nothing.
+        """
         if not (self.settings.stop_early and state.tempering == 1):
             return False
         tuning = self.settings.tuning
         wanted = (2 if self.is_noisy else 1) * tuning.draws_per_particle * self.num_particles
         change = abs(state.log_evidence - state.path_at(2 / 3).log_evidence)
-        return bool(state.effective_sample_size >= wanted and change < tuning.max_evidence_change)
+        if not (state.effective_sample_size >= wanted and change < tuning.max_evidence_change):
+            return False
+        return not state.archive.thinnest_tail.is_thin
 
     def _batch_size(self, dimension: int, max_evals: int) -> int:
         if self.settings.batch is not None:

@@ -33,7 +33,7 @@ class Tuning:
     num_first_parts: int = 4
     """Parts of the first batch, so that a run that is interrupted early has something to return."""
     min_first_part: int = 50
-    """Evaluations of such a part, of which one must be inside the support."""
+    """Evaluations of such a part, of which one must be inside the support; points that may teach anything, at least."""
     min_inside: int = 10
     """Points inside the support before anything is fitted."""
 
@@ -49,7 +49,7 @@ class Tuning:
     draws_per_particle: float = 20.0
     """Effective sample size per particle from which more points do not change the particles (twice that with noise).
 
-    From half of it on, a search for further modes comes first."""
+    From half of it on, a search for further modes comes first, and the archive is as good a pool as any surrogate's."""
     max_evidence_change: float = 0.05
     """Nats by which the last third of the points may have changed the log-evidence."""
 
@@ -57,15 +57,13 @@ class Tuning:
     patience: float = 0.3
     """Of the budget: until then tempered weights may find the way, which lead to whole curves, if they seem to."""
     arrival_fraction: float = 0.35
-    """Of the budget: to arrive, and for a first look at other places."""
-    search_fraction: float = 0.2
-    """Of the budget: to search for further modes, the way that was used to arrive included."""
+    """Of the budget: to arrive, and to look elsewhere as long as there are few draws."""
     max_climb_fraction: float = 0.5
-    """Of the budget: if there are several modes, or draws enough but too few climbs to say that there are none."""
+    """Of the budget: once several modes are known, or draws are worth one per particle."""
     min_excess: float = 5.0
     """Nats by which a point is denser than all that is known to begin a climb: a factor of 150."""
     scan_fraction: float = 0.08
-    """Of the budget: draws of the start before the search for further modes, and when there is no place to begin."""
+    """Of the budget: scattered draws before the search for further modes, and when no maximum is left among them."""
 
     # -- few evaluations
     max_search_evals: int = 200
@@ -73,13 +71,10 @@ class Tuning:
     max_search_dimension: int = 12
     """Coordinates: with more, a quadratic has more coefficients than there are evaluations to spare."""
     max_prediction_error: float = 1.0
-    """Nats: the median error of the surrogate's last predictions, beyond which it is not to be trusted."""
+    """Nats: the median error of a surrogate's last predictions, or its own standard deviation where the particles
+    would be, beyond which it is not to be trusted."""
 
     # -- refinement by a surrogate
-    max_draws_to_refine: float = 10.0
-    """Effective sample size per particle: beyond, the archive is as good a pool as any surrogate's."""
-    max_surrogate_std: float = 1.0
-    """Nats: the surrogate's own standard deviation where the particles would be."""
     min_agreement: float = 0.95
     """Effective sample size per particle that p over prediction leaves, to take the refined particles as they are."""
     min_refinement_points: int = 40
@@ -97,7 +92,9 @@ class Tuning:
     min_draws_to_compare: float = 0.1
     """Effective sample size per particle of the earlier points that the later ones are compared with."""
     max_unseen: float = 0.05
-    """Expected share of draws of the start that lead to modes not seen, if there are several."""
+    """Chance that a climb from an open place finds a mode, at which the search ends: 18 in a row have found nothing.
+
+    Also the expected share of all places that lead to modes not seen, at which a run that found several warns."""
     max_pareto_shape: float = 0.7
     """Beyond, weights have practically no variance (Vehtari et al., 2024); it matters below 2 draws per particle."""
 

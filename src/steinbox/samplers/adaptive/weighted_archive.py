@@ -14,6 +14,7 @@ from steinbox.common.serialization import serializable
 from steinbox.densities.fitting.em import WeightedPoints
 from steinbox.densities.initial import Initial
 from steinbox.numerics.herding import heaviest
+from steinbox.numerics.tails import Tail, find_thinnest_tail
 from steinbox.numerics.weights import effective_sample_size, log_sum_exp, normalize
 
 _OUTSIDE = 1e4  # nats below the heaviest: the log-weight of a point outside the support, if none inside is lighter
@@ -31,11 +32,15 @@ class NormalizedDensity(Protocol):
 @serializable("archive-source")
 @dataclass(frozen=True, eq=False)
 class Source:
-    """Who proposed ``count`` points in a row, and the density they are draws of; None is the initial distribution."""
+    """Who proposed ``count`` points in a row, and the density they are draws of; None is the initial distribution.
+
+    If it competes with others, ``step`` is the number of steps of the run that they all could learn from; 0 if not.
+    """
 
     proposer: str
     density: NormalizedDensity | None
     count: int
+    step: int = 0
 
     def log_share(self, points: Array, initial: Initial) -> Array:
         r"""The logarithm of :math:`n_j q_j` at the points."""
@@ -103,11 +108,6 @@ class WeightedArchive:
         """The number of coordinates d."""
         return int(self.points.shape[1])
 
-    @property
-    def is_initial(self) -> Mask:
-        """Of every point, whether it is a draw of the initial distribution."""
-        return np.repeat([source.density is None for source in self.sources], [each.count for each in self.sources])
-
     def is_from(self, proposers: Sequence[str]) -> Mask:
         """Of every point, whether it is a draw of one of these proposers."""
         return np.repeat([each.proposer in proposers for each in self.sources], [each.count for each in self.sources])
@@ -131,6 +131,11 @@ class WeightedArchive:
     def effective_sample_size(self) -> float:
         """How many independent draws the weighted points are worth."""
         return effective_sample_size(normalize(self.log_weights))
+
+    @cached_property
+    def thinnest_tail(self) -> Tail:
+        """The one whose points are worth least."""
+        return find_thinnest_tail(self.points, normalize(self.log_weights))
 
     @cached_property
     def lowest_typical_log_prob(self) -> float:

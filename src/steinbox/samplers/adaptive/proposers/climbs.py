@@ -2,22 +2,23 @@ r"""Climbs: where the modes are and how wide, from however far away.
 
 .. code-block:: text
 
-   draws of the start ─► maxima of their topograph ─► climbs, side by side ─► summits ─ Gaussians ─► draws, weighted
-            ▲                  (places.py)             (ascents.py)            of several widths      like others
-            └──── scans: more of them ◄── no maximum left
+   scattered draws ─► maxima of their topograph ─► climbs, side by side ─► summits ─ Gaussians ─► draws, weighted
+            ▲                (places.py)             (ascents.py)           of several widths      like others
+            └──── scans: more of them, around all modes, at all scales ◄──────┘
 
 An adaptive proposal finds its way by weights, which say nothing where all draws are far from the target. A climb
 (:mod:`steinbox.numerics.climb`) finds it by values: some tens of evaluations per dimension lead to a mode that is
 thousands of times narrower than the start. What it evaluates are no draws: it shows where to draw from, and is not
 weighted. A mode that misleads, such as the neck of a funnel, offers draws of no weight and costs evaluations, no more.
 
-The first climb arrives. Others search for further modes. Half of them begin at draws of the start that are higher than
-all their nearest neighbors (:mod:`steinbox.numerics.topography`), the highest first: there is about one in every basin,
-however far below its top. The others begin at any points that are not as dense as all that is known says
-(:mod:`steinbox.samplers.adaptive.known`). A climb that comes upon a known mode ends there, and a mode is another one if
-a valley lies in between (:mod:`steinbox.samplers.adaptive.ascents`). Once there are draws enough for the particles, a
-climb is worth more than more of them, until little of the start is expected to lead elsewhere
-(:class:`~steinbox.samplers.base.Coverage`).
+The first climb arrives. Others search for further modes. They begin at scattered draws: of the start, and of balls
+around the modes that are known, of all sizes (a scan). Half begin at draws that are higher than all their nearest
+neighbors (:mod:`steinbox.numerics.topography`), the least explained first: there is about one in every basin that the
+draws have resolved, however far below its top. The others begin at any draws that are not as dense as all that is known
+says (:mod:`steinbox.samplers.adaptive.known`). A climb that comes upon a known mode ends there, and a mode is another
+one if a valley lies in between (:mod:`steinbox.samplers.adaptive.ascents`). Once draws are worth one for every
+particle, a climb is worth more than more of them, until all scattered draws are explained, or 18 climbs in a row have
+found nothing.
 """
 
 from __future__ import annotations
@@ -29,10 +30,26 @@ import numpy as np
 from steinbox.common.arrays import Array
 from steinbox.densities.gaussian import Gaussian
 from steinbox.densities.gaussian_mixture import GaussianMixture
-from steinbox.numerics.climb import LENGTHS, start_climb
+from steinbox.numerics.climb import start_climb
 from steinbox.numerics.weights import normalize
-from steinbox.samplers.adaptive.ascents import Ascent, ClimbsMemory, find_known, make_summit, settle
-from steinbox.samplers.adaptive.places import SCAN, choose_maxima, choose_open, spread_around
+from steinbox.samplers.adaptive.ascents import (
+    MIN_SCANS,
+    Ascent,
+    ClimbsMemory,
+    evals_to_quadratic_top,
+    find_known,
+    make_summit,
+    settle,
+    usual_cost,
+)
+from steinbox.samplers.adaptive.places import (
+    SCAN,
+    SCATTERED,
+    choose_maxima,
+    choose_open,
+    scattered_rows,
+    spread_around,
+)
 from steinbox.samplers.adaptive.proposer import Block, Draws, Offer, Probe, Proposer, View
 from steinbox.samplers.adaptive.state import AdaptiveState
 from steinbox.samplers.adaptive.weighted_archive import Source
@@ -42,14 +59,13 @@ _WIDTHS = (1.0, 2.0, 4.0)  # of a summit's covariance: tails may be heavier than
 _WIDTH_SHARES = (0.5, 0.3, 0.2)  # a Gaussian target leaves weights an effective sample size of half the draws or more
 _MIN_MASS_SHARE = 0.02  # of a summit in the mixture of all
 _MAX_DEFICIT = 50.0  # nats of mass below the heaviest summit: nothing is drawn from one that is lighter
-_MIN_EARNED = 0.11  # of a batch: draws of the summits that earn less, the floor, are no longer offered
 _MIN_CLIMBS_PER_ROUND = 3  # then the summits that were found are known to the next
 _ROUND_SHARE = 0.25  # of a batch: evaluations of a round of climbs, if these are cheap
 _MIN_EVEN_BATCHES = 2  # with even weights, before points are compared with the fit
 
 
 def find_coverage(state: AdaptiveState, min_excess: float) -> Coverage | None:
-    """What climbs, and draws of the start, say of modes that were not seen; None if there was no climb."""
+    """What climbs, and scattered draws, say of modes that were not seen; None if there was no climb."""
     memory = state.memories.get(Climbs.name)
     return None if memory is None else _cover(memory, state, min_excess)
 
@@ -60,14 +76,14 @@ def _cover(memory: ClimbsMemory, state: View | AdaptiveState, min_excess: float)
     known = find_known(memory, state)
     if known.density is None:
         return Coverage(*counts)
-    _, is_above, is_below = known.compare(min_excess)
-    is_place = state.archive.is_initial
-    return Coverage(*counts, int(is_place.sum()), int((is_place & (is_above | is_below)).sum()))
+    rows = scattered_rows(state.archive)
+    is_open = known.is_open(state.archive.points[rows], state.archive.log_prob[rows], min_excess)
+    return Coverage(*counts, int(state.archive.is_from(SCATTERED).sum()), int(is_open.sum()))
 
 
 @dataclass(frozen=True)
 class Climbs(Proposer):
-    """From the best point, to arrive; then from maxima among draws of the start, and from points that are not known.
+    """From the best point, to arrive; then from maxima among scattered draws, and from others that are not explained.
 
     Examples
     --------
@@ -85,14 +101,16 @@ class Climbs(Proposer):
             return None, memory
         memory = settle(view, _arrive(view, rng) if memory is None else memory)
         if _is_due(view, memory):
-            if memory.needs_scan and _can_scan(view, memory):
+            may_find = _may_find(view, memory)
+            if (memory.needs_scan or not may_find) and _can_scan(view, memory):
                 return self._scan(view, memory, _scan_size(view), rng)
-            memory = _begin(view, memory, rng)
+            memory = _begin(view, memory, rng) if may_find else replace(memory, is_over=True)
         memory = _fit_into(view, memory) if memory.ascents else memory
         if memory.ascents:
             points = np.concatenate([each.ask() for each in memory.ascents])
             return Probe(memory.center + memory.scale * points), memory
-        is_new, has_earned = memory.num_drawn < len(memory.summits), view.shares.get(self.name, 1.0) > _MIN_EARNED
+        is_new = memory.num_drawn < len(memory.summits)
+        has_earned = view.shares.get(self.name, 1.0) > view.tuning.min_share
         if memory.summits and (is_new or (view.tempering < 1 and has_earned)):
             found_at = len(view.archive) if memory.has_find else memory.found_at
             memory = replace(memory, num_drawn=len(memory.summits), has_find=False, found_at=found_at)
@@ -102,13 +120,16 @@ class Climbs(Proposer):
     def _scan(
         self, view: View, memory: ClimbsMemory, size: int, rng: np.random.Generator
     ) -> tuple[Offer, ClimbsMemory]:
-        """Draws to look for places to climb from: of the start, and after the first round half from around finds."""
-        num_around = 0 if memory.num_rounds == 0 else size // 2
-        around = GaussianMixture([spread_around(view)])
-        draws = np.concatenate([view.initial.sample(size - num_around, rng), around.quasi_random(num_around, rng)])
-        sources = Source(SCAN, None, size - num_around), Source(SCAN, around, num_around)
-        block = Block(draws, sources[: 1 if num_around == 0 else 2])
-        return block, replace(memory, num_evals=memory.num_evals + size, needs_scan=False)
+        """Draws to look for places to climb from: around the modes that are known, the first half of the start."""
+        num_around = 0 if not memory.modes else size // 2 if memory.num_rounds == 0 else size
+        draws, sources = [view.initial.sample(size - num_around, rng)], [Source(SCAN, None, size - num_around)]
+        if num_around > 0:
+            around = spread_around(memory.modes, memory.center, memory.scale)
+            draws.append(around.quasi_random(num_around, rng))
+            sources.append(Source(SCAN, around, num_around))
+        memory = replace(memory, num_evals=memory.num_evals + size, needs_scan=False)
+        memory = replace(memory, num_scans=memory.num_scans + 1, scanned_at=len(memory.finds))
+        return Block(np.concatenate(draws), tuple(sources)), memory
 
     def learn(self, memory: ClimbsMemory, log_prob: Array) -> ClimbsMemory:
         """Give the climbs the values they asked for."""
@@ -116,11 +137,15 @@ class Climbs(Proposer):
         ascents = tuple(each.tell(part) for each, part in zip(memory.ascents, parts, strict=True))
         return replace(memory, ascents=ascents, num_evals=memory.num_evals + len(log_prob))
 
+    def num_wanted(self, view: View, memory: ClimbsMemory) -> int:
+        """All that is left once a first look has shown that climbs are worth more than draws, as in batches."""
+        return view.num_left if memory.num_rounds > 0 and _is_search_first(view, memory) else 0
+
     def is_done(self, view: View, memory: ClimbsMemory | None) -> bool:
         """Whether no climb is under way, and there is no need, no room or no place for another."""
         if memory is None:
             return view.is_noisy or not _can_arrive(view)
-        return not memory.ascents and (memory.is_over or not _is_unseen(view, memory) or not _has_room(view, memory))
+        return not memory.ascents and (memory.is_over or not _is_wanted(view, memory) or not _has_room(view, memory))
 
 
 # -- when --------------------------------------------------------------------------------------------------------------
@@ -128,12 +153,7 @@ class Climbs(Proposer):
 
 def _can_arrive(view: View) -> bool:
     """Whether there is room to climb a quadratic."""
-    return _evals_to_quadratic_top(view.archive.dimension) < view.tuning.arrival_fraction * view.max_evals
-
-
-def _evals_to_quadratic_top(dimension: int) -> int:
-    """Evaluations of as many steps as dimensions, which BFGS takes to the top of a quadratic."""
-    return dimension * (dimension + len(LENGTHS))
+    return evals_to_quadratic_top(view.archive.dimension) < view.tuning.arrival_fraction * view.max_evals
 
 
 def _is_time(view: View) -> bool:
@@ -157,6 +177,8 @@ def _is_due(view: View, memory: ClimbsMemory) -> bool:
         return True
     if view.tempering < 1:
         return memory.num_rounds == 0 and len(memory.summits) > 0
+    if not _is_wanted(view, memory):
+        return False
     num_even = sum(milestone.tempering == 1 for milestone in view.path)
     return num_even >= _MIN_EVEN_BATCHES and memory.num_drawn == len(memory.summits)
 
@@ -164,27 +186,35 @@ def _is_due(view: View, memory: ClimbsMemory) -> bool:
 def _room(view: View, memory: ClimbsMemory) -> int:
     """Evaluations that climbs may still use."""
     tuning = view.tuning
-    share = tuning.search_fraction if memory.num_rounds > 1 else max(tuning.arrival_fraction, tuning.search_fraction)
-    share = max(share, tuning.max_climb_fraction) if _is_search_first(view, memory) else share
+    share = tuning.max_climb_fraction if _is_search_first(view, memory) else tuning.arrival_fraction
     return min(view.num_left, int(share * view.max_evals) - memory.num_evals)
 
 
 def _is_search_first(view: View, memory: ClimbsMemory) -> bool:
-    """Whether a climb is worth more than draws: there are several modes, or draws enough and too few climbs."""
+    """Whether a climb is worth more than draws: there are several modes, or a draw for every particle."""
     if any(memory.finds):
         return True
-    has_draws = view.tempering == 1 and view.draws_per_particle > view.tuning.draws_per_particle / 2
-    return has_draws and _is_unseen(view, memory)
+    has_draws = view.tempering == 1 and view.draws_per_particle > 1
+    return has_draws and _is_wanted(view, memory)
 
 
-def _is_unseen(view: View, memory: ClimbsMemory) -> bool:
-    """Whether much of the start is expected to lead to modes that were not found."""
-    return _cover(memory, view, view.tuning.min_excess).unseen > view.tuning.max_unseen
+def _is_wanted(view: View, memory: ClimbsMemory) -> bool:
+    """Whether climbs from open places may well find something, or too few places were looked at."""
+    return memory.num_scans < MIN_SCANS or _may_find(view, memory)
+
+
+def _may_find(view: View, memory: ClimbsMemory) -> bool:
+    """Whether there are open places, and few climbs since the last scan, or find, that found nothing."""
+    coverage = _cover(memory, view, view.tuning.min_excess)
+    if memory.num_rounds < 1 or coverage.num_places == 0:
+        return True
+    num_failed = min(coverage.num_since_last, len(memory.finds) - memory.scanned_at)
+    return coverage.num_open > 0 and 1 / (num_failed + 2) > view.tuning.max_unseen
 
 
 def _has_room(view: View, memory: ClimbsMemory) -> bool:
     """For one more climb."""
-    return _room(view, memory) >= _usual_cost(view, memory)
+    return _room(view, memory) >= usual_cost(view, memory)
 
 
 def _scan_size(view: View) -> int:
@@ -193,13 +223,7 @@ def _scan_size(view: View) -> int:
 
 def _can_scan(view: View, memory: ClimbsMemory) -> bool:
     """Whether a scan leaves room for a climb."""
-    return 0 < _scan_size(view) <= _room(view, memory) - _usual_cost(view, memory)
-
-
-def _usual_cost(view: View, memory: ClimbsMemory) -> int:
-    """Evaluations of a climb: the mean of those that have ended."""
-    usual = float(np.mean(memory.costs)) if memory.costs else _evals_to_quadratic_top(view.archive.dimension)
-    return max(int(usual), 1)
+    return 0 < _scan_size(view) <= _room(view, memory) - usual_cost(view, memory)
 
 
 def _fit_into(view: View, memory: ClimbsMemory) -> ClimbsMemory:
@@ -223,7 +247,7 @@ def _arrive(view: View, rng: np.random.Generator) -> ClimbsMemory:
 
 def _begin(view: View, memory: ClimbsMemory, rng: np.random.Generator) -> ClimbsMemory:
     """The next round, as many climbs as there is room for; it is stale until it finds something."""
-    usual = _usual_cost(view, memory)
+    usual = usual_cost(view, memory)
     number = min(max(_MIN_CLIMBS_PER_ROUND, int(_ROUND_SHARE * view.batch_size / usual)), _room(view, memory) // usual)
     maxima = choose_maxima(view, memory, (number + 1) // 2)
     starts = np.unique(np.concatenate([maxima, choose_open(view, memory, number - len(maxima), rng)]), axis=0)
@@ -246,14 +270,10 @@ def _mixture(memory: ClimbsMemory) -> GaussianMixture:
     shares = np.maximum(normalize(0.5 * log_masses), _MIN_MASS_SHARE) * (log_masses > log_masses.max() - _MAX_DEFICIT)
     outer = np.outer(memory.scale, memory.scale)
     components = [
-        Gaussian(memory.center + memory.scale * summit.point, cov=width * outer * _symmetric(summit.covariance))
+        Gaussian(memory.center + memory.scale * summit.point, cov=width * outer * summit.covariance)
         for summit, share in zip(memory.summits, shares, strict=True)
         for width in _WIDTHS
         if share > 0
     ]
     shares = np.outer(shares[shares > 0], _WIDTH_SHARES).ravel()
     return GaussianMixture(components, shares / shares.sum())
-
-
-def _symmetric(covariance: Array) -> Array:
-    return np.asarray(0.5 * (covariance + covariance.T) + 1e-12 * np.diag(np.diag(covariance)))

@@ -57,7 +57,7 @@ class SurrogateRefinement(Proposer):
     ) -> tuple[Offer, Prediction | None]:
         num_particles = view.num_particles
         is_affordable = num_particles <= _MAX_PARTICLE_SHARE * view.max_evals
-        is_poor = view.path[-1].effective_sample_size < view.tuning.max_draws_to_refine * num_particles
+        is_poor = view.path[-1].effective_sample_size < _wanted(view)
         if not (is_affordable and is_poor) or view.num_left < num_particles:
             return None, memory
         if view.num_left > num_particles or view.num_out > 0:
@@ -86,7 +86,7 @@ class SurrogateRefinement(Proposer):
 
         None if there is no such pool, or if the prediction is uncertain where its weight is.
         """
-        wanted, dimension = view.tuning.max_draws_to_refine * view.num_particles, view.archive.dimension
+        wanted, dimension = _wanted(view), view.archive.dimension
         pool, variance = WeightedArchive.empty(dimension), np.empty(0)
         for _ in range(_MAX_ROUNDS):
             points = fitted.density.quasi_random(max(_MIN_DRAWS, int(wanted)), rng)
@@ -94,13 +94,18 @@ class SurrogateRefinement(Proposer):
             source = Source(self.name, fitted.density, len(points))
             pool = pool.extend(points, mean - more, (source,), view.initial)
             variance = np.concatenate([variance, more])
-            if not normalize(pool.log_weights) @ variance < view.tuning.max_surrogate_std**2:
+            if not normalize(pool.log_weights) @ variance < view.tuning.max_prediction_error**2:
                 return None
             if pool.effective_sample_size > wanted:
                 return pool
             power = temper(pool.log_weights, max(100.0, 5.0 * dimension))
             fitted = view.family.choose(pool.tempered(power), rng, fitted)
         return None
+
+
+def _wanted(view: View) -> float:
+    """The effective sample size of a pool that is as good as any."""
+    return view.tuning.draws_per_particle / 2 * view.num_particles
 
 
 def _meets_walls(archive: WeightedArchive) -> bool:
