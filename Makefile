@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: demo test test-all check docs dist newcomer bench bench-published bench-real bench-peers reference-real clean
+.PHONY: demo test test-all check docs dist newcomer bench bench-published bench-real bench-peers bench-calibration bench-cost reference-real clean
 
 demo: $(VENV)/ready-user
 	$(BIN)/steinbox demo --out demo-output
@@ -63,6 +63,18 @@ bench-real: $(VENV)/ready-developer
 bench-peers: $(VENV)/ready-developer
 	$(BIN)/python benchmarks/peers/run.py
 	$(BIN)/python benchmarks/real/real_report.py
+	$(BIN)/python docs/tables.py
+
+# parameters from priors, data from these: does the default find them as often as it says? ten minutes
+bench-calibration: $(VENV)/ready-user
+	$(BIN)/python benchmarks/calibration/simulation_based.py --jobs 2
+	$(BIN)/python benchmarks/calibration/calibration_report.py
+	$(BIN)/python docs/tables.py
+
+# which method after a minute, an hour, a day: errors and own seconds on cheap problems, then arithmetic; half an hour
+bench-cost: $(VENV)/ready-developer
+	$(BIN)/python benchmarks/cost/measure.py
+	$(BIN)/python benchmarks/cost/cost_report.py
 	$(BIN)/python docs/tables.py
 
 # what both are compared with, by NUTS; half an hour

@@ -42,6 +42,7 @@ from steinbox.samplers.adaptive import (
     Proposer,
     QuadraticFit,
     SurrogateRefinement,
+    ThinTail,
     Tuning,
 )
 
@@ -109,6 +110,8 @@ VARIANTS: dict[str, Variant] = {
     "no rotated maps": of_family(rotated=False),
     "one map for all components": of_family(own_maps=False),
     "no shells": of_family(shells=False),
+    "no hierarchies": of_family(hierarchical=False),
+    "no draws along thin tails": without(ThinTail),
     "nothing is Gaussianized": of_family(gaussianized=False),
     "equal shares": tuned(min_share=0.5),
     "batches halved": tuned(batch_fraction=1 / 100, min_batch=100, max_batch=1000),

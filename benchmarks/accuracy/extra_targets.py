@@ -204,23 +204,29 @@ class HybridRosenbrock:
         return np.column_stack(columns)
 
 
-@dataclass(frozen=True)
-class EightSchools:
-    r"""The eight schools, centred: mu, log tau, theta_1 to theta_8.
+@dataclass(frozen=True, eq=False)
+class NormalHierarchy:
+    r"""Effects theta that were measured with known errors, around mu and with deviation tau, centered.
 
-    The priors are :math:`\mu \sim N(0, 5^2)` and :math:`\tau \sim \mathrm{HalfCauchy}(5)`. Exact draws take log tau
-    from its marginal density on a fine grid, then mu given tau and theta given both, which are normal.
+    Coordinates are mu, log tau and the effects; the priors are :math:`\mu \sim N(0, s^2)` and
+    :math:`\tau \sim \mathrm{HalfCauchy}(s)`. Exact draws take log tau from its marginal density on a fine grid, then mu
+    given tau and theta given both, which are normal.
     """
 
-    dimension: int = 10
-    scale: float = 5.0
+    effects: np.ndarray
+    errors: np.ndarray
+    scale: float
+
+    @property
+    def dimension(self) -> int:
+        return 2 + len(self.effects)
 
     def log_prob(self, x: np.ndarray) -> np.ndarray:
         mu, log_tau, theta = x[:, 0], x[:, 1], x[:, 2:]
         with np.errstate(over="ignore", invalid="ignore"):
             spread = (((theta - mu[:, None]) * np.exp(-log_tau)[:, None]) ** 2).sum(axis=1)
-        fit = (((theta - SCHOOL_EFFECTS) / SCHOOL_ERRORS) ** 2).sum(axis=1)
-        return self._log_prior(log_tau) - 0.5 * ((mu / self.scale) ** 2 + spread + fit) - len(SCHOOL_EFFECTS) * log_tau
+        fit = (((theta - self.effects) / self.errors) ** 2).sum(axis=1)
+        return self._log_prior(log_tau) - 0.5 * ((mu / self.scale) ** 2 + spread + fit) - len(self.effects) * log_tau
 
     def sample(self, num_points: int, rng: np.random.Generator) -> np.ndarray:
         grid = np.linspace(-15.0, 8.0, 20_001)
@@ -228,11 +234,11 @@ class EightSchools:
         probabilities = np.exp(log_marginal - log_marginal.max())
         log_tau = rng.choice(grid, size=num_points, p=probabilities / probabilities.sum())
         log_tau += (grid[1] - grid[0]) * rng.uniform(-0.5, 0.5, size=num_points)
-        precision, centre = self._mu_given(log_tau)
-        mu = centre + rng.standard_normal(num_points) / np.sqrt(precision)
+        precision, center = self._mu_given(log_tau)
+        mu = center + rng.standard_normal(num_points) / np.sqrt(precision)
         tau_precision = np.exp(-2 * log_tau)[:, None]
-        theta_precision = tau_precision + SCHOOL_ERRORS**-2
-        theta_mean = (tau_precision * mu[:, None] + SCHOOL_EFFECTS / SCHOOL_ERRORS**2) / theta_precision
+        theta_precision = tau_precision + self.errors**-2
+        theta_mean = (tau_precision * mu[:, None] + self.effects / self.errors**2) / theta_precision
         theta = theta_mean + rng.standard_normal(theta_mean.shape) / np.sqrt(theta_precision)
         return np.column_stack([mu, log_tau, theta])
 
@@ -242,16 +248,21 @@ class EightSchools:
 
     def _mu_given(self, log_tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Precision and mean of mu given tau and the data."""
-        weights = 1 / (np.exp(2 * log_tau)[:, None] + SCHOOL_ERRORS**2)
+        weights = 1 / (np.exp(2 * log_tau)[:, None] + self.errors**2)
         precision = weights.sum(axis=1) + self.scale**-2
-        return precision, weights @ SCHOOL_EFFECTS / precision
+        return precision, weights @ self.effects / precision
 
     def _log_marginal(self, log_tau: np.ndarray) -> np.ndarray:
         """Of log tau given the data: the likelihood at any mu, times its prior, over mu's conditional density."""
-        variances = np.exp(2 * log_tau)[:, None] + SCHOOL_ERRORS**2
-        precision, centre = self._mu_given(log_tau)
-        residuals = ((SCHOOL_EFFECTS - centre[:, None]) ** 2 / variances + np.log(variances)).sum(axis=1)
-        return self._log_prior(log_tau) - 0.5 * (residuals + (centre / self.scale) ** 2 + np.log(precision))
+        variances = np.exp(2 * log_tau)[:, None] + self.errors**2
+        precision, center = self._mu_given(log_tau)
+        residuals = ((self.effects - center[:, None]) ** 2 / variances + np.log(variances)).sum(axis=1)
+        return self._log_prior(log_tau) - 0.5 * (residuals + (center / self.scale) ** 2 + np.log(precision))
+
+
+def eight_schools() -> NormalHierarchy:
+    """The data of Rubin (1981)."""
+    return NormalHierarchy(SCHOOL_EFFECTS, SCHOOL_ERRORS, scale=5.0)
 
 
 @dataclass(frozen=True, eq=False)

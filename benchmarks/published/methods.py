@@ -70,7 +70,12 @@ def exact(case: Case, log_likelihood: Counted, budget: int, seed: int) -> Answer
     return Answer(draws, np.full(len(draws), 1 / len(draws)))
 
 
-METHODS: dict[str, Method] = {"default": run_steinbox, "search": partial(run_steinbox, method=SEARCH), "exact": exact}
+METHODS: dict[str, Method] = {
+    "default": run_steinbox,
+    "all evaluations": partial(run_steinbox, method=sb.AdaptiveImportanceSampling(stop_early=False)),
+    "search": partial(run_steinbox, method=SEARCH),
+    "exact": exact,
+}
 
 
 def find_method(name: str) -> Method:

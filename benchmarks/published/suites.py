@@ -1,4 +1,4 @@
-"""The four suites by name, cheapest first, and the real posteriors, whose data are in packages of their own."""
+"""The four suites by name, cheapest first; real posteriors, whose data are in packages of their own; cheap problems."""
 
 from __future__ import annotations
 
@@ -22,7 +22,14 @@ def real() -> list[Case]:
     return real_cases.cases()
 
 
-SUITES = {**PUBLISHED, "real": real}
+def cost() -> list[Case]:
+    sys.path.append(str(Path(__file__).parent.parent / "cost"))
+    import cost_cases
+
+    return cost_cases.cases()
+
+
+SUITES = {**PUBLISHED, "real": real, "cost": cost}
 
 
 @cache

@@ -16,8 +16,8 @@ from peer import Capped, of_chain
 PACKAGES = ("emcee",)
 
 
-def run(case: Case, log_likelihood: Counted, budget: int, seed: int) -> Answer:
-    density, num_walkers = Capped(case, log_likelihood, budget), max(32, 2 * case.dimension + 2)
+def run(case: Case, log_likelihood: Counted, budget: int, seed: int, num_walkers: int | None = None) -> Answer:
+    density, num_walkers = Capped(case, log_likelihood, budget), num_walkers or max(32, 2 * case.dimension + 2)
     points = density.ball(num_walkers, np.random.default_rng(seed))
     np.random.seed(seed)  # noqa: NPY002  # emcee draws from the global generator
     sampler = emcee.EnsembleSampler(num_walkers, case.dimension, density.log_prob, vectorize=True)
