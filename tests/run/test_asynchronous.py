@@ -397,5 +397,6 @@ def test_what_asynchronous_may_be():
 def test_in_this_process_and_vectorized():
     start = sb.Gaussian(np.zeros(3), std=3.0)
     result = sb.sample(MODES.log_prob, start, vectorized=True, asynchronous=True, max_evals=4_000, seed=0)
-    assert abs(result.log_evidence) < 0.1
+    # when it learns depends on the machine's load: 80 runs were up to 0.12 off; without a mode it is 0.36 or 1.2
+    assert abs(result.log_evidence) < 0.25
     assert abs(result.mean[0] - MODES.mean[0]) < 0.5
