@@ -138,8 +138,10 @@ class Climbs(Proposer):
         return replace(memory, ascents=ascents, num_evals=memory.num_evals + len(log_prob))
 
     def num_wanted(self, view: View, memory: ClimbsMemory) -> int:
-        """All that is left once a first look has shown that climbs are worth more than draws, as in batches."""
-        return view.num_left if memory.num_rounds > 0 and _is_search_first(view, memory) else 0
+        """All that is left, as in batches, where climbs are worth more than draws: on arrival, and after a first look."""
+        is_arriving = view.tempering < 1 and len(memory.ascents) > 0
+        is_first = is_arriving or (memory.num_rounds > 0 and _is_search_first(view, memory))
+        return view.num_left if is_first else 0
 
     def is_done(self, view: View, memory: ClimbsMemory | None) -> bool:
         """Whether no climb is under way, and there is no need, no room or no place for another."""
