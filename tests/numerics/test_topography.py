@@ -34,3 +34,12 @@ def test_few_points_are_compared_with_all_others():
 
 def test_equal_values_are_no_maxima():
     assert len(graph_maxima(np.arange(5.0)[:, None], np.zeros(5), 2)[0]) == 0
+
+
+def test_points_in_one_place_are_no_maxima_and_have_each_other_as_neighbors():
+    points = np.zeros((6, 2))
+    points[5] = 1.0
+    maxima, neighbors = graph_maxima(points, np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0]), 3)
+    np.testing.assert_array_equal(maxima, [5])
+    assert neighbors.shape == (1, 3)
+    assert 5 not in neighbors

@@ -8,10 +8,9 @@ sample has resolved, however far the sample is from its bottom: the place to beg
 from __future__ import annotations
 
 import numpy as np
+from scipy.spatial import cKDTree
 
-from steinbox.common.arrays import Array, IntegerArray, Mask
-from steinbox.numerics.pairwise import squared_distances
-from steinbox.numerics.pairwise.tiles import row_tiles
+from steinbox.common.arrays import Array, IntegerArray
 
 
 def graph_maxima(points: Array, values: Array, num_neighbors: int) -> tuple[IntegerArray, IntegerArray]:
@@ -36,23 +35,15 @@ def graph_maxima(points: Array, values: Array, num_neighbors: int) -> tuple[Inte
     number = min(num_neighbors, len(points) - 1)
     if number < 1:
         return np.arange(len(points)), np.empty((len(points), 0), dtype=np.int64)
-    order = np.argsort(-values, kind="stable")
-    maxima = order[_has_lower_neighbors(points[order], values[order], number)]
-    squares = squared_distances(points[maxima], points)
-    squares[np.arange(len(maxima)), maxima] = np.inf
-    return maxima, np.argpartition(squares, number - 1, axis=1)[:, :number]
+    neighbors = _nearest(points, number)
+    maxima = np.flatnonzero(values > values[neighbors].max(axis=1))
+    maxima = maxima[np.argsort(-values[maxima], kind="stable")]
+    return maxima, neighbors[maxima]
 
 
-def _has_lower_neighbors(points: Array, values: Array, number: int) -> Mask:
-    """Of points in descending order of their values: whether so many are nearer than any that is as high."""
-    found = np.empty(len(points), dtype=bool)
-    num_as_high = np.searchsorted(-values, -values, side="right")
-    for rows in row_tiles(len(points)):
-        squares = squared_distances(points[rows], points)
-        start, last = rows.start, int(num_as_high[rows][-1])
-        np.fill_diagonal(squares[:, start:], np.inf)
-        is_as_high = np.arange(start, last) < num_as_high[rows, None]
-        nearest = np.min(squares[:, start:last], axis=1, where=is_as_high, initial=np.inf)
-        nearest = np.minimum(nearest, squares[:, :start].min(axis=1, initial=np.inf))
-        found[rows] = (squares < nearest[:, None]).sum(axis=1) >= number
-    return found
+def _nearest(points: Array, number: int) -> IntegerArray:
+    """The rows of so many other points that are nearest to each."""
+    found = np.asarray(cKDTree(points).query(points, number + 1)[1])
+    is_itself = found == np.arange(len(points))[:, None]
+    is_itself[~is_itself.any(axis=1), -1] = True  # of many points in one place
+    return np.asarray(found[~is_itself].reshape(len(points), number))

@@ -138,7 +138,7 @@ class Climbs(Proposer):
         return replace(memory, ascents=ascents, num_evals=memory.num_evals + len(log_prob))
 
     def num_wanted(self, view: View, memory: ClimbsMemory) -> int:
-        """All that is left, as in batches, where climbs are worth more than draws: on arrival, and after a first look."""
+        """All that is left, as in batches, while climbs are worth more than draws: on arrival, after a first look."""
         is_arriving = view.tempering < 1 and len(memory.ascents) > 0
         is_first = is_arriving or (memory.num_rounds > 0 and _is_search_first(view, memory))
         return view.num_left if is_first else 0
