@@ -1,7 +1,6 @@
 """Writes the tables of the docs anew from what was measured: ``python docs/tables.py``.
 
-Those of docs/benchmarks.md, docs/published.md, docs/real.md and README.md are in benchmarks/results/, those of
-docs/reproduction.md are made from the rows in docs/reproduction/.
+Those of docs/reproduction.md are made from the rows in docs/reproduction/, all others are in benchmarks/results/.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from steinbox.paper.figures import EXPERIMENTS, Table
 
 DOCS = Path(__file__).parent
 RESULTS = DOCS.parent / "benchmarks" / "results"
-NAMES = ("benchmarks", "published", "real", "reproduction")
+NAMES = ("benchmarks", "calibration", "choose", "published", "real", "reproduction")
 PAGES = (*(DOCS / f"{name}.md" for name in NAMES), DOCS.parent / "README.md")
 
 

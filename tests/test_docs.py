@@ -69,6 +69,8 @@ def test_public_names_that_a_page_uses_exist(page):
     ("name", "num_tables"),
     [
         ("docs/benchmarks.md", 3),
+        ("docs/calibration.md", 2),
+        ("docs/choose.md", 2),
         ("docs/published.md", 10),
         ("docs/real.md", 5),
         ("docs/reproduction.md", 9),
