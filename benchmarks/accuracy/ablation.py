@@ -198,11 +198,11 @@ def line(variant: str, pairs: dict[str, list[tuple[Outcome, Outcome]]]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def write_tables(path: Path) -> None:
+def write_tables(path: Path, options: str = "") -> None:
     found = read(path)
     seeds = 1 + max(key[3] for key in found)
-    settings = f"steinbox {sb.__version__}, 200 points, {seeds} seeds"
-    lines = [f"`python benchmarks/accuracy/ablation.py`, {date.today()}; {settings}."]
+    settings = f"steinbox {sb.__version__}, 200 points, {seeds} seed{'s' if seeds > 1 else ''}"
+    lines = [f"`python benchmarks/accuracy/ablation.py{options}`, {date.today()}; {settings}."]
     for budget in sorted({key[2] for key in found}):
         lines += ["", *table(found, budget)]
     write(path.stem, lines)
@@ -218,8 +218,9 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1, help="processes side by side")
     parser.add_argument("--limit", type=float, default=300.0, help="seconds a run may take")
     arguments = parser.parse_args()
-    problems, output = arguments.problems, RESULTS
+    problems, output, options = arguments.problems, RESULTS, ""
     if arguments.generated:
+        options = f" --generated {arguments.generated}"
         problems = [f"generated{2 * k}" for k in range(arguments.generated)]
         output = RESULTS.with_stem("ablation_generated")
     tasks = [
@@ -230,7 +231,7 @@ def main() -> None:
         for problem in problems
     ]
     run.run_all(tasks, run.Journal(output), arguments.limit, arguments.jobs, points_of)
-    write_tables(output)
+    write_tables(output, options)
 
 
 if __name__ == "__main__":
