@@ -83,7 +83,7 @@ class WideDraws(Proposer):
     def propose(self, view, memory, rng):
         if view.fit is None:
             return None, memory
-        draws = view.fit.fitted.density.sample(1000, rng)
+        draws = view.fit.density.sample(1000, rng)
         wide = sb.Gaussian(draws.mean(axis=0), cov=4 * np.atleast_2d(np.cov(draws.T)))
         return Draws(sb.GaussianMixture([wide])), memory
 
@@ -117,7 +117,6 @@ VARIANTS: dict[str, Variant] = {
     "batches halved": tuned(batch_fraction=1 / 100, min_batch=100, max_batch=1000),
     "batches doubled": tuned(batch_fraction=1 / 25, min_batch=400, max_batch=4000),
     "climbs have a third of the budget": tuned(max_climb_fraction=0.33, arrival_fraction=0.33),
-    "shape chosen anew every time": tuned(regrowth=0.0),
     "particles drawn, not selected": Variant(choose=drawn),
     "selected without the log p kernel": Variant(choose=selected_by_position),
     "added: wide draws": Variant(sb.AdaptiveImportanceSampling(proposers=(*DEFAULT_PROPOSERS, WideDraws()))),

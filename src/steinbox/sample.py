@@ -23,7 +23,7 @@ from steinbox.run.arrivals import Arrivals
 from steinbox.run.asynchronous import run_asynchronously
 from steinbox.run.checkpoint import Checkpoint
 from steinbox.run.log import log_end, log_start
-from steinbox.run.loop import Callback, Keep, RunState, run, start_record
+from steinbox.run.loop import REASONS_TO_STOP, Callback, Keep, RunState, run, start_record
 from steinbox.run.make_result import make_result, make_unfinished_result
 from steinbox.run.problem import Task, free_values, to_user_units, understand
 from steinbox.run.progress import progress_bar, wants_progress
@@ -33,7 +33,7 @@ from steinbox.run.resume import checkpoint_hook, open_journal, restore_run, stor
 from steinbox.run.signals import signals_as_interrupts
 from steinbox.run.snapshot import Snapshot
 from steinbox.run.status import Status
-from steinbox.run.warnings import collect_warnings
+from steinbox.run.warnings import collect_warnings, warn_of_failures, widen_by_failures
 from steinbox.samplers.asynchronous import Asynchronous, Separable
 from steinbox.samplers.base import Method, Sampler, State
 
@@ -250,14 +250,19 @@ def sample(
             None if view is None else view.keep,
         )
         show = partial(to_user_units, transform=task.transform)
-        if "asynchronous" not in task.config:
-            outcome = run(sampler, evaluator, run_state, rng, task.problem.dimension, callbacks, keep, show)
-        elif isinstance(sampler, Separable):
-            dimension = task.problem.dimension
-            outcome = run_apart(sampler, evaluator, run_state, rng, seed, dimension, callbacks, keep, show)
-        else:
-            log = asynchronous if isinstance(asynchronous, Arrivals) else None
-            outcome = run_asynchronously(sampler, evaluator, run_state, rng, seed, callbacks, keep, show, log)
+        try:
+            if "asynchronous" not in task.config:
+                outcome = run(sampler, evaluator, run_state, rng, task.problem.dimension, callbacks, keep, show)
+            elif isinstance(sampler, Separable):
+                dimension = task.problem.dimension
+                outcome = run_apart(sampler, evaluator, run_state, rng, seed, dimension, callbacks, keep, show)
+            else:
+                log = asynchronous if isinstance(asynchronous, Arrivals) else None
+                outcome = run_asynchronously(sampler, evaluator, run_state, rng, seed, callbacks, keep, show, log)
+        except REASONS_TO_STOP:  # before there is a result; what was evaluated is kept all the same
+            if journal is not None:
+                journal.write_last()
+            raise
         if outcome.status is Status.FINISHED and _is_cut_short(method, task, evaluator):
             outcome = replace(outcome, status=Status.BUDGET_SPENT)
         if journal is not None:
@@ -268,8 +273,10 @@ def sample(
     known = {*task.names, *task.constants, *evaluator.archive.derived}
     names_asked = (each for key, given in texts.items() for each in ask_about_names(key, given, known))
     questions = (change, *odd, *names_asked, *ask_about_values(evaluator.archive, task.bounds))
+    outcome = widen_by_failures(outcome, evaluator.recent_failures)
     warnings = (
         *collect_warnings(outcome, task.names),
+        *warn_of_failures(evaluator.recent_failures),
         *filter(None, questions),
         *ask_about_spread(outcome, task, evaluator.archive),
         *(journal.warnings if journal else ()),

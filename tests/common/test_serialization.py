@@ -18,7 +18,6 @@ NAMES = {
     "adaptive-ascent",
     "adaptive-batch",
     "adaptive-climbs",
-    "adaptive-fit",
     "adaptive-milestone",
     "adaptive-prediction",
     "adaptive-random-walk",

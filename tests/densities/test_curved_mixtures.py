@@ -67,7 +67,7 @@ def test_shells_can_be_switched_off(rng):
 def test_what_another_family_fitted_is_refused(rng):
     other = Fitted(None, sb.GaussianMixture([sb.Gaussian(BANANA.mean, cov=BANANA.cov)]))
     with pytest.raises(TypeError, match="expected a density that CurvedMixtures fitted"):
-        CurvedMixtures().refit(equal(BANANA.sample(100, rng)), other, rng)
+        CurvedMixtures().choose(equal(BANANA.sample(100, rng)), rng, other)
 
 
 def test_chains_and_skew_coordinates_are_seen_in_many_dimensions(rng):

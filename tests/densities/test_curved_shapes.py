@@ -121,7 +121,7 @@ def test_curves_are_chosen_and_kept(rng):
         fitted = FAMILY.choose(equal(target.sample(1000, rng)), rng, fitted)
     assert isinstance(fitted.shape.kind, Curves)
     assert lost(fitted.density, target, rng) < 0.1
-    assert lost(FAMILY.refit(equal(target.sample(500, rng)), fitted, rng).density, target, rng) < 0.2
+    assert lost(FAMILY.choose(equal(target.sample(500, rng)), rng, fitted).density, target, rng) < 0.2
 
 
 # -- axes of their own -------------------------------------------------------------------------------------------------
@@ -182,7 +182,7 @@ def test_axes_are_chosen_where_they_predict(rng):
     points = target.sample(50, rng)
     np.testing.assert_allclose(fitted.density.score(points), slopes(fitted.density, points), rtol=1e-3, atol=1e-3)
     assert isinstance(FAMILY.choose(equal(rng.standard_normal((500, 4))), rng).shape.map, Straight)
-    few = FAMILY.refit(equal(target.sample(18, rng)), fitted, rng)
+    few = FAMILY.choose(equal(target.sample(18, rng)), rng, fitted)
     assert np.isfinite(few.density.log_prob(points)).all(), "too few points for axes: along the coordinates"
 
 

@@ -47,6 +47,14 @@ def parse_initial(text: str) -> sb.Gaussian | np.ndarray[Any, Any]:
         fail(f"expected --initial 'mean=0,0 std=3' or a .npy, .csv or .txt file of particles, got {text!r}: {error}")
 
 
+def unused_path(name: str) -> Path:
+    """The file of this name in the current folder, or the first of name-2, name-3, … that does not exist."""
+    path, number = Path(name), 2
+    while path.exists():
+        path, number = Path(name).with_stem(f"{Path(name).stem}-{number}"), number + 1
+    return path
+
+
 def require_result_path(path: Path) -> None:
     """Make sure that a result can be written there, before anything is evaluated."""
     try:

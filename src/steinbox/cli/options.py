@@ -50,4 +50,7 @@ Retries = Annotated[int, typer.Option(help="How often to repeat a call that rais
 MaxFailureRate = Annotated[float, typer.Option(help="Stop if more than this share of the last evaluations failed.")]
 EarlierRun = Annotated[Path | None, typer.Option(help="An earlier result (.npz) whose evaluations are reused.")]
 Out = Annotated[Path, typer.Option(help="Where to write the result (.npz).")]
+NewOut = Annotated[
+    Path | None, typer.Option(help="Where to write the result (.npz). [default: run.npz, or run-2.npz if that exists]")
+]
 Live = Annotated[bool, typer.Option("--live", help="Serve a page that shows the run, and print its address.")]

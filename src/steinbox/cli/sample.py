@@ -9,7 +9,7 @@ import typer
 
 from steinbox.cli import options
 from steinbox.cli.config import given_options, method_settings
-from steinbox.cli.files import load_archive, require_result_path
+from steinbox.cli.files import load_archive, require_result_path, unused_path
 from steinbox.cli.methods import Method
 from steinbox.cli.running import finish, make_method, read_model, run_or_exit
 from steinbox.run.problem import DEFAULT_EVALS
@@ -38,7 +38,7 @@ def sample(
     record: Annotated[
         int | None, typer.Option(help="Keep the particles of this many iterations, for the report.")
     ] = None,
-    out: options.Out = Path("run.npz"),
+    out: options.NewOut = None,
     seed: Annotated[int | None, typer.Option(help="Fixes all randomness.")] = None,
     config: options.Config = None,
     live: options.Live = False,
@@ -50,6 +50,7 @@ def sample(
     The file may also define `initial`, `names`, `bounds`, `score`, `vectorized`, `fixed`, `by_name`, `units` and
     `descriptions`; an sb.Model has its own names and bounds, and starts from its prior.
     """
+    out = unused_path("run.npz") if out is None else out
     require_result_path(out)
     of_file = read_model(model, initial, vectorized)
     result = run_or_exit(

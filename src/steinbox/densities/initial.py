@@ -151,14 +151,6 @@ def _check_particles(initial: object) -> Array:
     bad_rows = np.flatnonzero(~np.isfinite(particles).all(axis=1))
     if bad_rows.size:
         raise ValueError(f"expected finite particles; rows {_first(bad_rows)} of `initial` hold NaN or inf")
-    _, first, counts = np.unique(particles, axis=0, return_index=True, return_counts=True)
-    if (counts > 1).any():
-        twin = particles[first[counts > 1][0]]
-        rows = np.flatnonzero((particles == twin).all(axis=1))
-        raise ValueError(
-            f"expected particles that differ; rows {_first(rows)} of `initial` are the same point, and the Stein force "
-            "would move them together forever. Add a little noise, or give a distribution."
-        )
     return particles
 
 

@@ -14,6 +14,7 @@ from steinbox.evaluation.executors import as_workers
 from steinbox.evaluation.faults import Failure, count_failures
 from steinbox.evaluation.stream import Stream
 from steinbox.evaluation.types import Evaluation
+from steinbox.evaluation.unfinished import Unfinished
 from steinbox.evaluation.workers import Workers, WorkersLostError
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "Stream",
     "TargetError",
     "TimeSpentError",
+    "Unfinished",
     "Workers",
     "WorkersLostError",
     "as_workers",

@@ -63,6 +63,11 @@ class Archive:
     def __len__(self) -> int:
         return len(self.log_prob)
 
+    @classmethod
+    def empty(cls, dimension: int) -> Archive:
+        """No evaluations yet."""
+        return cls(np.empty((0, dimension)), np.empty(0), np.empty(0))
+
     def first(self, num_points: int) -> Archive:
         """The first ``num_points`` evaluations."""
         derived = {name: column[:num_points] for name, column in self.derived.items()}

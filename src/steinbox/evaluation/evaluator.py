@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,6 +19,7 @@ from steinbox.evaluation.calls import Block, Calls, Values
 from steinbox.evaluation.derived import Quantities, stack
 from steinbox.evaluation.faults import Failure, Fault, FaultKind, add_fault, count_failures, hint_for_shape
 from steinbox.evaluation.types import Evaluation
+from steinbox.evaluation.unfinished import Unfinished, ValueLog
 from steinbox.evaluation.workers import Dispatcher, InProcess, Workers
 from steinbox.maps.bijection import Bijection, Identity
 
@@ -95,6 +96,7 @@ class Evaluator:
         self._batch: Batch | None = None
         self._num_in_batch = 0
         self.is_stopped = False
+        self.is_exploring = False
         self.failures: Mapping[str, Failure] = {}
         self._recent: deque[bool] = deque(maxlen=_RATE_WINDOW)
         self._archived: list[Archive] = []
@@ -103,6 +105,8 @@ class Evaluator:
         self._call_seconds: list[float] = []
         self._shapes: dict[str, tuple[int, ...]] = {}
         self.odd_quantities: set[str] = set()
+        self.values = ValueLog()
+        self.on_values: Callable[[], object] = lambda: None
 
     @property
     def num_remaining(self) -> int:
@@ -130,9 +134,14 @@ class Evaluator:
 
     @property
     def fails_too_often(self) -> bool:
-        """Whether more than ``max_failure_rate`` of the last 200 evaluations failed, those of the start aside."""
+        """Whether more than ``max_failure_rate`` of the last 200 evaluations failed; exploration does not count."""
         is_full = len(self._recent) == _RATE_WINDOW
         return is_full and sum(self._recent) > self.max_failure_rate * _RATE_WINDOW
+
+    @property
+    def recent_failures(self) -> float:
+        """The share of the last 200 evaluations that failed, but for those far from the target; 0 if there are few."""
+        return float(np.mean(self._recent)) if len(self._recent) >= _RATE_WINDOW // 4 else 0.0
 
     @property
     def archive(self) -> Archive:
@@ -146,10 +155,14 @@ class Evaluator:
         """What was done so far, for :meth:`restore`."""
         return Account(self.num_evals, self._num_archived, dict(self.failures), tuple(self._recent), self._probe)
 
-    def restore(self, account: Account, archive: Archive, *, is_noisy: bool = False) -> None:
+    def restore(
+        self, account: Account, archive: Archive, unfinished: Unfinished | None = None, *, is_noisy: bool = False
+    ) -> None:
         """Continue from there if the function is still the same, which a noisy one cannot show."""
-        if account.probe is not None and not is_noisy:
-            self._require_same_function(account.probe)
+        probe = account.probe or _find_probe(unfinished)
+        if probe is not None and not is_noisy:
+            self._require_same_function(probe)
+        self.values.leave(unfinished)
         self.num_evals, self.failures, self._probe = account.num_evals, account.failures, account.probe
         self._archived, self._num_archived = [archive], len(archive)
         self._shapes = {name: column.shape[1:] for name, column in archive.derived.items()}
@@ -219,16 +232,26 @@ class Evaluator:
         numbers = np.arange(self.num_evals, self.num_evals + len(points))
         batch = self._batch = Batch(Block(self.transform.forward(points), numbers))
         try:
-            with closing(self.dispatch(batch.block, partial(self._look, batch))) as blocks:
-                for block, values in blocks:
-                    batch.fill(block, values)
-                    self._num_in_batch = int(batch.done.sum())
-                    self.note_times(values)
-                    if self.num_evals == 0:
-                        self.stop_if_all_fail(batch.block.points, batch.faults[:MAX_INITIAL_FAILURES])
+            self._fill(batch)
         finally:
             self.record(batch)
         return self.evaluation(points, batch)
+
+    def _fill(self, batch: Batch) -> None:
+        """Evaluate what is not known of a batch."""
+        known, rest = self.values.recall(batch.block)
+        for block, values in known:
+            batch.fill(block, values)
+            self.values.add(block, values)
+        if len(rest.points) == 0:
+            return
+        with closing(self.dispatch(rest, partial(self._look, batch))) as blocks:
+            for block, values in blocks:
+                batch.fill(block, values)
+                self._num_in_batch = int(batch.done.sum())
+                self.note(block, values)
+                if self.num_evals == 0:
+                    self.stop_if_all_fail(batch.block.points, batch.faults[:MAX_INITIAL_FAILURES])
 
     def evaluation(self, points: Array, batch: Batch) -> Evaluation:
         """The values as samplers see them, at free points."""
@@ -247,10 +270,15 @@ class Evaluator:
         evaluation = self.evaluation(points, batch)
         return replace(evaluation, failed=batch.failed | ~batch.done)
 
-    def note_times(self, values: Values) -> None:
-        """Keep how long calls took; a vectorized one takes its block's time, and may take it for one point too."""
+    def note(self, block: Block, values: Values) -> None:
+        """Keep what came back, and how long it took.
+
+        A vectorized call takes its block's time, and may take it for one point too.
+        """
         known = values.seconds[np.isfinite(values.seconds)]  # not of a call that gave no answer
         self._call_seconds.extend([float(known.sum())] if self._vectorized and known.size else known.tolist())
+        self.values.add(block, values)
+        self.on_values()
 
     def stop_if_all_fail(self, points: Array, faults: Sequence[Fault | None]) -> None:
         """Raise an error that shows the user's own if all of these, the first evaluations, failed."""
@@ -275,9 +303,10 @@ class Evaluator:
 
     def record(self, batch: Batch) -> None:
         """Count and keep what is done, in the order of the points, not of their completion."""
+        self.values.tell(batch.block.numbers[batch.done])
         is_start = self.num_evals < max(_RATE_WINDOW, _START_FRACTION * self.max_evals)
         self.num_evals, self._num_in_batch = self.num_evals + int(batch.done.sum()), 0
-        self._recent.extend([] if is_start else batch.failed[batch.done].tolist())
+        self._recent.extend([] if is_start or self.is_exploring else batch.failed[batch.done].tolist())
         for row, fault in enumerate(batch.faults):
             if fault is not None:
                 self.failures = add_fault(self.failures, batch.block.points[row], fault)
@@ -298,6 +327,15 @@ class Evaluator:
         for row in rows:
             self.odd_quantities |= {name for name, value in row.items() if np.shape(value) != self._shapes[name]}
         return columns
+
+
+def _find_probe(unfinished: Unfinished | None) -> Probe | None:
+    """One of the first values of a run that was stopped before its first batch was complete."""
+    inside = np.empty(0) if unfinished is None else np.flatnonzero(np.isfinite(unfinished.log_prob))
+    if unfinished is None or len(inside) == 0:
+        return None
+    row = int(inside[0])
+    return Probe(unfinished.points[row], int(unfinished.numbers[row]), float(unfinished.log_prob[row]))
 
 
 def _failure(point: Array, fault: Fault | None) -> Failure:

@@ -19,6 +19,7 @@ class Stream:
         self._evaluator = evaluator
         self._out: set[int] = set()
         self._come: dict[int, tuple[Block, Values]] = {}
+        self._known: list[int] = []
         self._first: list[tuple[Array, Fault | None]] = []
 
     @property
@@ -40,7 +41,13 @@ class Stream:
     def give_out(self, points: Array, numbers: IntegerArray) -> None:
         """Start evaluating free points under these numbers."""
         self._out.update(numbers.tolist())
-        self._evaluator.dispatch.submit(Block(self._evaluator.transform.forward(points), numbers))
+        known, rest = self._evaluator.values.recall(Block(self._evaluator.transform.forward(points), numbers))
+        for single, value in known:
+            self._evaluator.values.add(single, value)
+            self._come[int(single.numbers[0])] = single, value
+            self._known.append(int(single.numbers[0]))
+        if len(rest.points) > 0:
+            self._evaluator.dispatch.submit(rest)
 
     def collect(self) -> list[int]:
         """Wait until something happens, and return the numbers of what came back."""
@@ -52,9 +59,9 @@ class Stream:
                 f"max_seconds={self._evaluator.max_seconds:g} had passed after {num_done:,} evaluations, with "
                 f"{self.num_out:,} more in progress"
             )
-        numbers: list[int] = []
-        for block, values in self._evaluator.dispatch.collect():
-            self._evaluator.note_times(values)
+        numbers, self._known = self._known, []
+        for block, values in [] if numbers else self._evaluator.dispatch.collect():
+            self._evaluator.note(block, values)
             self._stop_if_all_fail(block, values)
             for single, value in zip(block.singles(), values.singles(), strict=True):
                 self._come[int(single.numbers[0])] = single, value

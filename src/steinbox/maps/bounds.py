@@ -21,6 +21,8 @@ import scipy
 from steinbox.common.arrays import Array, Mask, RNGLike
 from steinbox.maps.bijection import Bijection
 
+_MAX_EXPONENT = 300.0  # of e: squares of numbers as large are finite still
+
 
 class Parameter(Protocol):
     """How one parameter follows from its free numbers, an (n, k) array; see :mod:`steinbox.maps.bijection`."""
@@ -90,14 +92,14 @@ class OneSided:
 
     def forward(self, z: Array) -> Array:
         nearest = np.nextafter(self.bound, self.sign * np.inf)
-        x = self.bound + self.sign * np.exp(np.clip(z[:, 0], None, 700))
+        x = self.bound + self.sign * np.exp(np.clip(z[:, 0], None, _MAX_EXPONENT))
         return np.maximum(x, nearest) if self.sign > 0 else np.minimum(x, nearest)
 
     def inverse(self, x: Array, rng: np.random.Generator) -> Array:
         return np.log(self.sign * (x - self.bound))[:, None]
 
     def slope(self, z: Array) -> Array:
-        return np.asarray(self.sign * np.exp(np.clip(z, None, 700)))
+        return np.asarray(self.sign * np.exp(np.clip(z, None, _MAX_EXPONENT)))
 
     def log_det(self, z: Array) -> Array:
         return z[:, 0]

@@ -30,6 +30,7 @@ except ImportError:  # Windows has no such locks: there, two runs on one checkpo
 
 _LOGGER = logging.getLogger("steinbox")
 MAX_WRITING_FRACTION = 0.1  # of a run's time, spent on writing checkpoints
+_SECONDS_BETWEEN_VALUES = 5.0  # at least, between two checkpoints of one batch
 
 
 class CheckpointError(ValueError):
@@ -70,8 +71,9 @@ class Journal:
     def __init__(self, checkpoint: Checkpoint) -> None:
         self._path = real_path(checkpoint.path)
         self._seconds = checkpoint.seconds
-        self._last_write, self._write_seconds = -np.inf, 0.0
-        self._pending: Callable[[], Snapshot] | None = None
+        self._last_write, self._last_look, self._write_seconds = -np.inf, -np.inf, 0.0
+        self._take: Callable[[], Snapshot] | None = None
+        self._is_written = True
         self._is_good = False  # whether the file at the path may become the previous checkpoint
         self.warnings: list[str] = []
         self._lock: int | None = None
@@ -142,24 +144,38 @@ class Journal:
             raise CheckpointError(f"{' and '.join(problems)}; delete {self._path.name} to start over")
         return None
 
+    def begin(self, take: Callable[[], Snapshot]) -> None:
+        """Take note of where the run begins, or goes on: there is nothing to write before a value comes back."""
+        self._take, self._last_look = take, time.monotonic()
+
     def keep(self, take: Callable[[], Snapshot]) -> None:
         """Take a snapshot and write it if it is time; if not, :meth:`write_last` can still write it."""
-        self._pending = take
-        if time.monotonic() - self._last_write >= max(self._seconds, self._write_seconds / MAX_WRITING_FRACTION):
+        self._take, self._is_written = take, False
+        if time.monotonic() - self._last_write >= self._pause:
             self.write_last()
+
+    def note_values(self) -> None:
+        """Values came back that the last snapshot does not hold: write them with it if it is time."""
+        self._is_written = False
+        if time.monotonic() - self._last_look >= max(self._pause, _SECONDS_BETWEEN_VALUES):
+            self.write_last()
+
+    @property
+    def _pause(self) -> float:
+        return max(self._seconds, self._write_seconds / MAX_WRITING_FRACTION)
 
     def write_last(self) -> None:
         """Write the last snapshot unless it is written; if that fails, the old file and the run stay intact."""
-        if self._pending is None:
+        if self._take is None or self._is_written:
             return
         start = time.monotonic()
         try:
-            self._write(encode(self._pending()))
-            self._pending = None
+            self._write(encode(self._take()))
+            self._is_written = True
             _LOGGER.info("checkpoint written to %s", self._path)
         except Exception as error:
             self._warn(f"The checkpoint could not be written ({error}); the run continues without it.")
-        self._last_write = time.monotonic()
+        self._last_write = self._last_look = time.monotonic()
         self._write_seconds = self._last_write - start
 
     def _write(self, content: bytes) -> None:

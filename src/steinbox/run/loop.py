@@ -77,6 +77,7 @@ _STATUS_OF: dict[type[BaseException], Status] = {
 }
 
 
+_MAX_WITHOUT_SUPPORT = 0.1  # of the budget: draws of a start of which none may be inside the support
 REASONS_TO_STOP = tuple(_STATUS_OF)
 ENDS_IN_ORDER = (StoppedError, TimeSpentError, WorkersLostError)  # what has come back until then may be used
 
@@ -151,11 +152,16 @@ def run_batches(
             status = _reason_not_to_evaluate(len(points), evaluator)
             if status is not None:
                 break
+            evaluator.is_exploring = sampler.explores(course.state)
             evaluation, cut_short = _evaluate(points, evaluator, is_first=not course.has_begun)
-            status = course.check(evaluation)
+            status = course.check(evaluation, patience=_MAX_WITHOUT_SUPPORT)
             if status is not None:
                 break
-            status = course.advance(*sampler.tell(course.state, points, evaluation, rng))
+            state, info = sampler.tell(course.state, points, evaluation, rng)
+            if course.has_begun or np.isfinite(evaluation.log_prob).any():
+                status = course.advance(state, info)
+            else:  # nothing to show yet
+                course.state = state
             if cut_short is not None:
                 raise cut_short
         except REASONS_TO_STOP as stop:
@@ -195,13 +201,17 @@ class Course(Generic[State]):
         """Whether an iteration is complete, so that there is something to return."""
         return len(self._trace) > 0
 
-    def check(self, evaluation: Evaluation) -> Status | None:
-        """Why not to go on from these values; raises if they are the first, and there is nothing to start from."""
-        is_first = not self.has_begun
-        if np.isfinite(evaluation.log_prob).any() or not (is_first or not self._sampler.tolerates_empty_batch):
+    def check(self, evaluation: Evaluation, patience: float = 0.0) -> Status | None:
+        """Why not to go on from these values; raises if there is nothing to start from.
+
+        Samplers that tolerate empty batches may use the share ``patience`` of the budget to find the support.
+        """
+        evaluator, tolerates = self._evaluator, self._sampler.tolerates_empty_batch
+        is_early = not self.has_begun and evaluator.num_evals < patience * evaluator.max_evals
+        if np.isfinite(evaluation.log_prob).any() or (tolerates and (self.has_begun or is_early)):
             return None
-        if is_first:
-            raise ValueError(_nothing_to_start_from(len(evaluation.log_prob), self._evaluator))
+        if not self.has_begun:
+            raise ValueError(_nothing_to_start_from(evaluator))
         return Status.TARGET_FAILED if evaluation.failed.all() else Status.SUPPORT_LOST
 
     def advance(self, state: State, info: Info, **kept: Any) -> Status | None:
@@ -210,6 +220,7 @@ class Course(Generic[State]):
         info = {**info, "mean_log_prob": sampler.mean_log_prob(state), "num_evals": num_evals}
         self.state = state
         self._trace.append(info)
+        evaluator.values.settle()
         of_plan = sampler.progress(state)
         progress = num_evals / evaluator.max_evals if of_plan is None else of_plan
         take_sample = partial(_take_sample, sampler, state, self._show)
@@ -281,11 +292,11 @@ def _reason_not_to_evaluate(num_points: int, evaluator: Evaluator) -> Status | N
     return Status.BUDGET_SPENT if num_points > evaluator.num_remaining else None
 
 
-def _nothing_to_start_from(num_points: int, evaluator: Evaluator) -> str:
+def _nothing_to_start_from(evaluator: Evaluator) -> str:
     failed = next((f" ({evaluator.num_failures} failed, the first {f})" for f in evaluator.failures.values()), "")
     return (
-        f"log_prob is -inf, or below {-MAX_LOG_PROB:g}, at all {num_points} initial points{failed}: there is nothing "
-        "to start from. Choose an `initial` that overlaps the support of the target."
+        f"log_prob is -inf, or below {-MAX_LOG_PROB:g}, at all {evaluator.num_evals} initial points{failed}: there "
+        "is nothing to start from. Choose an `initial` that overlaps the support of the target."
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from steinbox.common.arrays import Array
 from steinbox.common.serialization import pack
-from steinbox.evaluation import Evaluator
+from steinbox.evaluation import Archive, Evaluator
 from steinbox.run.checkpoint import Checkpoint, CheckpointError, Journal
 from steinbox.run.loop import Keep, RunState
 from steinbox.run.problem import Task
@@ -64,7 +64,7 @@ def restore_run(
     if found:
         raise CheckpointError(f"the checkpoint belongs to another run: {found}. Use another file, or delete this one")
     try:
-        evaluator.restore(stored.account, stored.archive, is_noisy=is_noisy)
+        evaluator.restore(stored.account, stored.archive, stored.unfinished, is_noisy=is_noisy)
     except ValueError as error:
         raise CheckpointError(f"the checkpoint belongs to another run: {error}") from None
     try:
@@ -87,16 +87,20 @@ def checkpoint_hook(
 ) -> Keep:
     """What the loop calls after each iteration: it takes note of the moment, and writes when it is time.
 
-    A first state that no file can hold is refused here, before the first evaluation.
+    Between two iterations the journal hears of values that come back. A first state that no file can hold is refused
+    here, before the first evaluation.
     """
     pack(first.state, {})
     problem = describe_task(task)
 
-    def keep(run_state: RunState[Any]) -> None:
+    def taker(run_state: RunState[Any]) -> Callable[[], Snapshot]:
         generator, account, num_done = rng.bit_generator.state, evaluator.account, len(run_state.trace)
 
         def take() -> Snapshot:
-            archive = evaluator.archive.first(account.num_archived)
+            is_first = account.num_archived == 0
+            archive = (
+                Archive.empty(task.problem.dimension) if is_first else evaluator.archive.first(account.num_archived)
+            )
             trace = tuple(run_state.trace[:num_done])
             return Snapshot(
                 problem,
@@ -109,11 +113,14 @@ def checkpoint_hook(
                 run_state.record,
                 run_state.arrivals,
                 run_state.opened,
+                evaluator.values.unfinished,
             )
 
-        journal.keep(take)
+        return take
 
-    return keep
+    journal.begin(taker(first))
+    evaluator.on_values = journal.note_values
+    return lambda run_state: journal.keep(taker(run_state))
 
 
 def describe_task(task: Task) -> dict[str, Any]:

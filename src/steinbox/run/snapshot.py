@@ -23,14 +23,14 @@ from steinbox.common.arrays import Array
 from steinbox.common.files import load_arrays
 from steinbox.common.serialization import SerializationError, describe_format, pack, unpack
 from steinbox.common.text import plain_tree
-from steinbox.evaluation import Account, Archive, require_counts
+from steinbox.evaluation import Account, Archive, Unfinished, require_counts
 from steinbox.run.arrivals import Arrivals, OpenBatch
 from steinbox.run.loop import trace_columns
 from steinbox.run.record import Record
 
 # 1 named classes by module; in 2 climbs were other classes; 3 had no derived quantities, 4 no record; in 5 sources of
-# draws had no step
-_FORMAT = 6
+# draws had no step; 6 had other fits
+_FORMAT = 7
 _FIRST_LINE = re.compile(rb"steinbox checkpoint (\d{1,9})\n")
 
 
@@ -48,6 +48,7 @@ class Snapshot:
     record: Record | None = None
     arrivals: Arrivals | None = None
     opened: tuple[OpenBatch, ...] = ()
+    unfinished: Unfinished | None = None
 
 
 class UnreadableError(Exception):
@@ -68,6 +69,7 @@ def encode(snapshot: Snapshot) -> bytes:
         "record": pack(snapshot.record, arrays),
         "arrivals": pack(snapshot.arrivals, arrays),
         "opened": pack(snapshot.opened, arrays),
+        "unfinished": pack(snapshot.unfinished, arrays),
     }
     buffer = io.BytesIO()
     np.savez(buffer, allow_pickle=False, header=np.array(json.dumps(header)), **arrays)
@@ -104,10 +106,13 @@ def decode(data: bytes) -> Snapshot:
             raise ValueError("it holds no record of a run")
         if not (isinstance(arrivals, Arrivals | None) and all(isinstance(each, OpenBatch) for each in opened)):
             raise ValueError("it holds no log of a run")
+        unfinished = unpack(header.get("unfinished"), arrays)
+        if not isinstance(unfinished, Unfinished | None):
+            raise ValueError("it holds no values of a run")
         require_counts(account.num_evals, account.failures, archive)
         problem, seed, generator = dict(header["problem"]), int(header["seed"]), dict(header["generator"])
         found = Snapshot(problem, seed, generator, account, archive, state, _rows(trace), record)
-        return replace(found, arrivals=arrivals, opened=opened)
+        return replace(found, arrivals=arrivals, opened=opened, unfinished=unfinished)
     except SerializationError:
         raise
     except Exception as error:

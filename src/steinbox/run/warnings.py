@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from steinbox.samplers.base import WeightedSample
 
 MIN_SHARE_INSIDE = 0.9  # of the particles: with fewer inside the support, the others are missed
 MIN_WORTH = 0.05  # independent draws per weighted particle: below, a few of them are the answer
+MAX_FAILED = 0.01  # of the last 200 evaluations
 MAX_RISE = 0.2  # of the log-densities' standard deviation: what the last fifth of a run may add to their mean
 
 _ENDED_BY_FAILURES = (Status.TOO_MANY_FAILURES, Status.TARGET_FAILED, Status.SUPPORT_LOST)
@@ -49,6 +51,22 @@ def collect_warnings(outcome: Outcome, names: Sequence[str]) -> Iterator[str]:
             "The mean log-density was still rising at the end: the particles have not reached the target yet. "
             "Allow more evaluations."
         )
+
+
+def warn_of_failures(share: float) -> Iterator[str]:
+    """What is wrong if so many of the last evaluations failed where the density is not zero."""
+    if share > MAX_FAILED:
+        yield (
+            f"{share:.1%} of the last evaluations failed. If they fail in one region, the particles say nothing of it, "
+            f"and the log-evidence may be {-np.log1p(-min(share, 0.99)):.2g} too high. Return -inf where the density "
+            "is zero; see result.failures for the rest."
+        )
+
+
+def widen_by_failures(outcome: Outcome, share: float) -> Outcome:
+    """The outcome with an error of the log-evidence that allows for failures in one region."""
+    error = float(np.hypot(outcome.sample.log_evidence_error, -np.log1p(-min(share, 0.99))))
+    return replace(outcome, sample=replace(outcome.sample, log_evidence_error=error))
 
 
 def _warn_of_tails(pool: WeightedSample, names: Sequence[str]) -> Iterator[str]:

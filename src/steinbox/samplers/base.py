@@ -286,6 +286,10 @@ class Sampler(Method[State]):
         """Whether it can go on after a batch that lies outside the support as a whole, or failed."""
         return False
 
+    def explores(self, state: State) -> bool:
+        """Whether the points that are asked for next look far away, where more may fail than at the target."""
+        return False
+
     @property
     def moves_particles(self) -> bool:
         """Whether the i-th particle of one iteration is the i-th of the next, moved; then there are paths to draw."""

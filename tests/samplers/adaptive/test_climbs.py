@@ -366,7 +366,7 @@ def test_a_valley_along_a_curve_that_the_fit_follows_leads_to_no_other_mode():
     is_opposite = (points @ points[0]) < 0
     there = points[np.argmax(np.where(is_opposite, ring.log_prob(points), -np.inf))]
     climb = replace(start_climb(there), value=float(ring.log_prob(there[None])[0]), last_top=0.0).stop()
-    fit = SimpleNamespace(fitted=SimpleNamespace(density=ring))
+    fit = SimpleNamespace(density=ring)
     archive = archive_of(points, ring.log_prob(points))
     archive = replace(archive, log_proposed=np.log(len(points)) + ring.log_prob(points))
     for fitted, is_find in ((None, True), (fit, False)):
@@ -379,7 +379,13 @@ def test_a_valley_along_a_curve_that_the_fit_follows_leads_to_no_other_mode():
 
 
 def test_climbs_want_all_that_is_left_once_they_have_looked_and_found_several_modes():
-    view = SimpleNamespace(num_left=900)
+    view = SimpleNamespace(num_left=900, tempering=1.0)
     memory = ClimbsMemory(np.zeros(2), np.ones(2), np.zeros((1, 2)), finds=(False, True))
     assert Climbs().num_wanted(view, memory) == 0
     assert Climbs().num_wanted(view, replace(memory, num_rounds=1)) == 900
+
+
+def test_climbs_that_arrive_want_all_that_is_left_while_weights_are_uneven():
+    memory = ClimbsMemory(np.zeros(2), np.ones(2), np.zeros((1, 2)), ascents=(Ascent(start_climb(np.zeros(2), 100)),))
+    assert Climbs().num_wanted(SimpleNamespace(num_left=900, tempering=0.1), memory) == 900
+    assert Climbs().num_wanted(SimpleNamespace(num_left=900, tempering=0.1), replace(memory, ascents=())) == 0

@@ -421,7 +421,7 @@ def test_a_few_values_of_an_earlier_run_show_the_way():
     points = np.random.default_rng(0).normal([4.0, 1.0], 4.0, size=(30, 2))
     sampler, state = start(sb.AdaptiveImportanceSampling(), far, rng, max_evals=600)
     state = sampler.warm_start(state, points, sb.Gaussian([4.0, 1.0], std=1.0).log_prob(points))
-    draws = state.fit.fitted.density.quasi_random(200, np.random.default_rng(0))
+    draws = state.fit.density.quasi_random(200, np.random.default_rng(0))
     assert draws.std(axis=0).max() < 0.75 * points.std(axis=0).min()
 
 

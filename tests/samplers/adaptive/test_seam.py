@@ -303,9 +303,6 @@ class OneGaussian:
     def choose(self, sample, rng, previous):
         return Fitted(None, Plain(sb.Gaussian.fit(sample.points, sample.weights)))
 
-    def refit(self, sample, previous, rng):
-        return self.choose(sample, rng, previous)
-
 
 @dataclass(frozen=True)
 class Plain:

@@ -123,10 +123,6 @@ class CurvedMixtures:
         candidates += self._curves(training, best_plain, before)
         return _refit(sample, max(candidates, key=lambda each: each.value(test)), rng)
 
-    def refit(self, sample: WeightedPoints, previous: Fitted, rng: np.random.Generator) -> Fitted:
-        """Fit a mixture of the same shape to other points."""
-        return _refit(sample.at_most(_MAX_POINTS, rng), _as_candidate(previous), rng)
-
     # -- candidates ----------------------------------------------------------------------------------------------------
 
     def _maps(

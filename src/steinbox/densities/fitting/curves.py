@@ -60,13 +60,14 @@ def fit_curves(
 def _climb(
     sample: WeightedPoints, density: CurvesDensity, rng: np.random.Generator, fit_map: FitMap, num_iterations: int
 ) -> CurvesDensity:
-    """The density after so many steps, or fewer if they do not help."""
-    height = _mean_log_prob(density, sample)
-    for _ in range(num_iterations if density.is_curved else 0):
-        density = _maximize(sample, density.responsibilities(sample.points), rng, fit_map)
-        before, height = height, _mean_log_prob(density, sample)
-        if height < before + _MIN_GAIN:
-            break
+    """The density after so many steps, or fewer if they do not help; a map of next to no points may overflow."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        height = _mean_log_prob(density, sample)
+        for _ in range(num_iterations if density.is_curved else 0):
+            density = _maximize(sample, density.responsibilities(sample.points), rng, fit_map)
+            before, height = height, _mean_log_prob(density, sample)
+            if height < before + _MIN_GAIN:
+                break
     return density
 
 

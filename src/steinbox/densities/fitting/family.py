@@ -15,7 +15,7 @@ from steinbox.densities.fitting.em import WeightedPoints
 @serializable("fitted-density")
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A density of a family, and what the family has to know to fit it again.
+    """A density of a family, and what the family has to know to start from it.
 
     Parameters
     ----------
@@ -38,8 +38,4 @@ class Family(Protocol):
 
     def choose(self, sample: WeightedPoints, rng: np.random.Generator, previous: Fitted | None = None) -> Fitted:
         """Find the shape that predicts other points best, and fit it; ``previous`` is where it may start from."""
-        ...
-
-    def refit(self, sample: WeightedPoints, previous: Fitted, rng: np.random.Generator) -> Fitted:
-        """Fit the same shape to other points."""
         ...

@@ -96,7 +96,7 @@ class ClimbsMemory:
 
 def find_known(memory: ClimbsMemory, state: View | AdaptiveState) -> Known:
     """The summits so far, and the fitted family once weights are even."""
-    density = None if state.fit is None or state.tempering < 1 else state.fit.fitted.density
+    density = None if state.fit is None or state.tempering < 1 else state.fit.density
     return Known(memory.summits, memory.center, memory.scale, state.archive, density)
 
 

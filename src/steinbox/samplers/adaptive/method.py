@@ -103,8 +103,7 @@ class AdaptiveImportanceSampling(Method[AdaptiveState]):
         names = [proposer.name for proposer in self.proposers]
         if len(set(names)) < len(names):
             raise ValueError(f"expected proposers with different names, got {', '.join(names)}")
-        for attribute in ("choose", "refit"):
-            require_component("family", self.family, attribute, "CurvedMixtures()")
+        require_component("family", self.family, "choose", "CurvedMixtures()")
         if not isinstance(self.tuning, Tuning):
             raise TypeError(f"expected tuning to be a Tuning, got {self.tuning!r}")
         if self.base is not None:

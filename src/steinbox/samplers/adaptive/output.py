@@ -42,7 +42,7 @@ def make_sample(state: AdaptiveState, num_particles: int, initial: Initial, tuni
         weights=weights,
         log_prob=archive.log_prob,
         pareto_shape=shape,
-        mixture=None if state.fit is None else state.fit.fitted.density,
+        mixture=None if state.fit is None else state.fit.density,
     )
     return Sample(
         archive.points[chosen],

@@ -13,10 +13,10 @@ from steinbox.common.arrays import Array
 from steinbox.common.checks import require_component
 from steinbox.common.noise import Noise
 from steinbox.densities.density import Density
-from steinbox.densities.fitting.family import Family
+from steinbox.densities.fitting.family import Family, Fitted
 from steinbox.densities.initial import Initial
 from steinbox.numerics.weights import normalize
-from steinbox.samplers.adaptive.state import AdaptiveState, Batch, CurrentFit, Milestone
+from steinbox.samplers.adaptive.state import AdaptiveState, Batch, Milestone
 from steinbox.samplers.adaptive.tuning import Tuning
 from steinbox.samplers.adaptive.weighted_archive import Source, WeightedArchive, finite_log_weights
 
@@ -31,8 +31,8 @@ class View:
     ----------
     archive : WeightedArchive
         Every point so far, with its log-density and weight.
-    fit : CurrentFit or None
-        The family as it was last fitted; ``fit.fitted.density`` is its density.
+    fit : Fitted or None
+        The family as it was last fitted; ``fit.density`` is its density.
     tempering : float
         The power at which the weights have an effective sample size to learn from; 1 once they are even.
     path : tuple of Milestone
@@ -61,7 +61,7 @@ class View:
     """
 
     archive: WeightedArchive
-    fit: CurrentFit | None
+    fit: Fitted | None
     tempering: float
     path: tuple[Milestone, ...]
     shares: Mapping[str, float]
@@ -131,8 +131,8 @@ class Reserve:
     num_evals: int
 
 
-Offer: TypeAlias = Draws | CurrentFit | Block | Probe | Reserve | None
-"""A :class:`CurrentFit` is the family fitted anew: from then on it is the fit, and its draws share the batch."""
+Offer: TypeAlias = Draws | Fitted | Block | Probe | Reserve | None
+"""A :class:`Fitted` is the family fitted anew: from then on it is the fit, and its draws share the batch."""
 
 
 class Proposer(ABC):

@@ -17,6 +17,7 @@ from steinbox.common.arrays import Array
 from steinbox.common.noise import Noise
 from steinbox.densities.density import Density
 from steinbox.densities.fitting.em import WeightedPoints
+from steinbox.densities.fitting.family import Fitted
 from steinbox.densities.initial import Initial
 from steinbox.evaluation import Evaluation
 from steinbox.numerics.weights import normalize, temper
@@ -33,7 +34,7 @@ from steinbox.samplers.adaptive.proposer import (
     update_shares,
 )
 from steinbox.samplers.adaptive.smoothing import smooth_state
-from steinbox.samplers.adaptive.state import AdaptiveState, Batch, CurrentFit
+from steinbox.samplers.adaptive.state import AdaptiveState, Batch
 from steinbox.samplers.adaptive.weighted_archive import Source, WeightedArchive, finite_log_weights, temper_points
 from steinbox.samplers.base import Info, Problem, Sample, Sampler, StalledError
 
@@ -59,6 +60,10 @@ class AdaptiveSampler(Sampler[AdaptiveState]):
     def tolerates_empty_batch(self) -> bool:
         """A batch outside the support is one that the next proposal learns from."""
         return True
+
+    def explores(self, state: AdaptiveState) -> bool:
+        """Draws of the start, scans and climbs go where the fitted density does not."""
+        return not state.next.is_shared
 
     def start(self, problem: Problem, rng: np.random.Generator) -> AdaptiveState:
         """The first batch: draws of the initial distribution."""
@@ -90,7 +95,7 @@ class AdaptiveSampler(Sampler[AdaptiveState]):
             Source("initial", None, num_drawn - half),
             Source("earlier runs", fitted.density, half),
         )
-        return replace(state, next=Batch(draws, sources), fit=CurrentFit(fitted, chosen_at=0.0))
+        return replace(state, next=Batch(draws, sources), fit=fitted)
 
     def extend(self, state: AdaptiveState, max_evals: int, rng: np.random.Generator) -> AdaptiveState:
         """The state with a larger budget."""
@@ -110,7 +115,8 @@ class AdaptiveSampler(Sampler[AdaptiveState]):
         if batch.probed_by is not None:
             state = self._teach(state, batch.probed_by, evaluation)
         else:
-            state = self._temper(self._archive(state, points, evaluation))
+            state = self._archive(state, points, evaluation)
+            state = self._temper(state) if state.archive.num_inside > 0 else state
         state = self._decide_next(state, rng)
         return state, _info(state, batch.proposers)
 
@@ -242,9 +248,9 @@ class AdaptiveSampler(Sampler[AdaptiveState]):
                 case Reserve(num_evals):
                     num_left -= num_evals
                     state = replace(state, num_reserved=state.num_reserved + num_evals)
-                case CurrentFit(fitted):
+                case Fitted(density=density):
                     state = replace(state, fit=offer)
-                    shared[proposer.name] = fitted.density
+                    shared[proposer.name] = density
                 case Draws(density):
                     shared[proposer.name] = density
                 case None:
@@ -353,6 +359,6 @@ def _info(state: AdaptiveState, proposers: str) -> Info:
         "proposers": proposers,
         "tempering": state.tempering,
         "effective_sample_size": state.effective_sample_size,
-        "num_components": 0 if state.fit is None else getattr(state.fit.fitted.density, "num_components", 1),
+        "num_components": 0 if state.fit is None else getattr(state.fit.density, "num_components", 1),
         "log_evidence": state.log_evidence,
     }

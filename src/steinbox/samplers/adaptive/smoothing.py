@@ -79,7 +79,7 @@ def smooth_state(state: AdaptiveState, log_prob: Array, noise: Noise) -> Adaptiv
     std = state.memories.get(Repeats.name) if noise.std is None else noise.std
     if not std:
         return state
-    base = None if state.fit is None else state.fit.fitted.density
+    base = None if state.fit is None else state.fit.density
     observed = state.observed + noise.offset(std)
     so_far = np.concatenate([state.archive.log_prob[:num_before], observed[num_before:]])
     archive, error = smooth(replace(state.archive, log_prob=so_far), observed, std, base)

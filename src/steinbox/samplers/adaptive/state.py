@@ -60,15 +60,6 @@ class Batch:
         return ", ".join(dict.fromkeys(source.proposer for source in self.sources))
 
 
-@serializable("adaptive-fit")
-@dataclass(frozen=True, eq=False)
-class CurrentFit:
-    """The fitted family, and the effective sample size of the points when its shape was chosen (0: choose anew)."""
-
-    fitted: Fitted
-    chosen_at: float
-
-
 @serializable("adaptive-milestone")
 @dataclass(frozen=True)
 class Milestone:
@@ -98,7 +89,7 @@ class AdaptiveState:
     next: Batch
     max_evals: int
     num_evals: int = 0
-    fit: CurrentFit | None = None
+    fit: Fitted | None = None
     tempering: float = 0.0
     shares: Mapping[str, float] = field(default_factory=dict)
     memories: Mapping[str, Any] = field(default_factory=dict)
@@ -123,13 +114,13 @@ class AdaptiveState:
 
     @property
     def log_evidence(self) -> float:
-        r"""The estimate of :math:`\log \int p` so far."""
-        return self.path[-1].log_evidence
+        r"""The estimate of :math:`\log \int p` so far; −inf before a point is inside the support."""
+        return self.path[-1].log_evidence if self.path else -np.inf
 
     @property
     def effective_sample_size(self) -> float:
         """How many independent draws the weighted points are worth."""
-        return self.path[-1].effective_sample_size
+        return self.path[-1].effective_sample_size if self.path else 0.0
 
     def path_at(self, fraction: float) -> Milestone:
         """How things stood when there was this fraction of the points."""

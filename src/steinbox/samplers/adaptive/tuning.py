@@ -42,8 +42,6 @@ class Tuning:
     """Of all points: the effective sample size that weights are tempered to (at least 50, 5 d, a quarter batch)."""
     min_share: float = 0.1
     """Of a batch: what every proposer gets that shares it, whatever its draws have earned."""
-    regrowth: float = 1.3
-    """Factor by which the effective sample size must grow before another shape of the family is tried."""
 
     # -- stopping early
     draws_per_particle: float = 20.0

@@ -116,7 +116,19 @@ class SteinMethod(FixedLength[SteinState]):
 
     def compose(self, problem: Problem, drive: Drive, path: Path) -> SteinFlow:
         """The sampler that this drive moves along this path."""
+        _require_distinct(problem.particles)
         return SteinFlow(self, drive, path, self.count_iterations(problem))
+
+
+def _require_distinct(particles: Array) -> None:
+    """Refuse particles of which two are the same point."""
+    _, first, counts = np.unique(particles, axis=0, return_index=True, return_counts=True)
+    if (counts > 1).any():
+        rows = np.flatnonzero((particles == particles[first[counts > 1][0]]).all(axis=1))
+        raise ValueError(
+            f"expected particles that differ; rows {', '.join(map(str, rows[:5]))} of `initial` are the same point, "
+            "and the Stein force would move them together forever. Add a little noise, or give a distribution."
+        )
 
 
 @dataclass(frozen=True)

@@ -70,8 +70,8 @@ class SurrogateRefinement(Proposer):
         if len(rows) < view.tuning.min_refinement_points or view.fit is None or _meets_walls(view.archive):
             return None
         points, values = view.archive.points[rows], view.archive.log_prob[rows]
-        regression = fit_regression(points, values, view.fit.fitted.density)
-        pool = None if regression is None else self._predict_pool(regression, view, view.fit.fitted, rng)
+        regression = fit_regression(points, values, view.fit.density)
+        pool = None if regression is None else self._predict_pool(regression, view, view.fit, rng)
         if regression is None or pool is None:
             return None
         chosen = select(pool.points, normalize(pool.log_weights), view.num_particles, log_prob=pool.log_prob)

@@ -38,7 +38,7 @@ class ThinTail(Proposer):
         if view.fit is None or not tail.is_thin:
             return None, memory
         sample = view.archive.tempered(view.tempering)
-        density = stretch(view.fit.fitted.density, sample, sample.points @ tail.direction)
+        density = stretch(view.fit.density, sample, sample.points @ tail.direction)
         return (None if density is None else Draws(density)), memory
 
 
