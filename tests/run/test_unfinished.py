@@ -1,5 +1,6 @@
 """Nothing that was evaluated is lost: values of a batch that was not complete are in the checkpoint, too."""
 
+import contextlib
 import shutil
 import time
 from collections import Counter
@@ -143,14 +144,11 @@ def test_workers_that_never_wait_lose_only_what_is_under_way(tmp_path):
         return -0.5 * float(x @ x), {"first": x[0]}
 
     settings = SETTINGS | {"asynchronous": True, "checkpoint": tmp_path / "run.ckpt"}
-    for num_jobs in range(1, 100):
-        with ThreadPoolExecutor(2) as pool:
-            try:
-                result = sb.sample(slow, START, executor=pool, max_seconds=0.15, **settings)
-            except sb.TimeSpentError:
-                continue
-        if result.status.is_complete:
-            break
+    result, num_jobs = None, 0
+    while result is None or not result.status.is_complete:
+        num_jobs += 1
+        with ThreadPoolExecutor(2) as pool, contextlib.suppress(sb.TimeSpentError):
+            result = sb.sample(slow, START, executor=pool, max_seconds=0.15, **settings)
     assert result.num_evals == 400
     repeated = sum(count - 1 for count in calls.values())
     assert repeated <= 4 * num_jobs + 3  # two workers, a block each in flight, and the one that is looked at
