@@ -52,8 +52,9 @@ def test_a_file_has_the_options_of_a_run_and_the_command_line_wins(folder):
     assert (first.num_evals, first.seed, len(first.particles)) == (300, 3, 20)
     assert first.config["settings"]["stop_early"] is False
     assert run("sample", "--config", "run.toml", "--seed", 4, "--checkpoint", "other.ckpt").exit_code == 0
-    second = sb.Result.load("run.npz")
+    second = sb.Result.load("run-2.npz")
     assert (second.num_evals, second.seed) == (300, 4)
+    assert sb.Result.load("run.npz").seed == 3, "an earlier result is not overwritten"
     assert run("sample", "other.py:f", "--config", "run.toml").output.strip() == "Error: there is no file other.py"
 
 

@@ -42,6 +42,7 @@ NAMES = {
     "evaluation-archive",
     "evaluation-failure",
     "evaluation-probe",
+    "evaluation-unfinished",
     "fitted-density",
     "fixed-random-walk",
     "flat-energy",

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
+import steinbox as sb
 from steinbox.evaluation import Calls, Evaluator, StoppedError, TargetError
 
 POINTS = np.arange(8.0).reshape(4, 2)
@@ -305,3 +306,19 @@ def test_the_rate_of_failures_is_that_of_the_last_200():
     assert calls.fails_too_often, "99 of the last 200"
     calls(good)
     assert not calls.fails_too_often
+
+
+def test_failures_far_from_the_target_do_not_end_a_run():
+    """A scan looks where a seventh of all calls fail; at the target one in forty does, which is warned of."""
+
+    def fails_beyond(points):
+        return np.where(points[:, 0] < 2, -0.5 * (points**2).sum(axis=1), np.nan)
+
+    start = sb.Gaussian([0.0, 0.0], std=3.0)
+    result = sb.sample(fails_beyond, start, vectorized=True, num_particles=50, max_evals=5_000, seed=0)
+    assert result.status is not sb.Status.TOO_MANY_FAILURES
+    assert "scan" in result.trace["proposers"]
+    assert result.num_failures > 200
+    assert any("of the last evaluations failed" in each for each in result.warnings)
+    truth = np.log(2 * np.pi) + np.log(0.97725)
+    assert abs(result.log_evidence - truth) < 2 * result.log_evidence_error < 0.2

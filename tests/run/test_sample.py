@@ -468,3 +468,24 @@ def test_import_is_light():
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     )
     assert not {"matplotlib", "rich", "typer", "torch", "jax", "xarray", "scipy.stats", "scipy.spatial"} & set(modules)
+
+
+def test_the_default_starts_from_particles_of_which_some_repeat():
+    """As those of a run, or of a chain."""
+    points = np.random.default_rng(0).standard_normal((60, 2))
+    result = sb.sample(log_prob, points[np.arange(60) // 2], max_evals=1_000, seed=0)
+    assert abs(result.log_evidence - sb.sample(log_prob, START, max_evals=1_000, seed=0).log_evidence) < 0.2
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_support_that_few_draws_of_the_start_hit_is_found(seed):
+    """The area is .02 of the box: none of the first 50 draws is inside in one run of three."""
+    radius = np.sqrt(0.08 / np.pi)
+
+    def disc(points):
+        return np.where((points**2).sum(axis=1) < radius**2, 0.0, -np.inf)
+
+    settings = {"bounds": [(-1, 1)] * 2, "vectorized": True, "max_evals": 3_000, "num_particles": 100, "seed": seed}
+    result = sb.sample(disc, None, **settings)
+    assert abs(result.log_evidence - np.log(0.08)) < 0.1
+    assert (np.linalg.norm(result.particles, axis=1) < radius).all()

@@ -140,9 +140,9 @@ def test_the_annealed_target_is_evaluated_once_per_move(method):
 
 
 @pytest.mark.parametrize("num_history", [0, 5])
-def test_the_interpolant_gets_the_history_it_asks_for(num_history):
+def test_the_interpolant_gets_the_history_it_asks_for(num_history, rng):
     method = sb.AnnealedGFSVGD(surrogate=sb.surrogates.Interpolant(num_history=num_history))
-    assert method.plan(sb.Problem(BASE, np.zeros((8, 2)), 1_000)).drive.num_history == num_history
+    assert method.plan(sb.Problem(BASE, TARGET.sample(8, rng), 1_000)).drive.num_history == num_history
 
 
 @pytest.mark.parametrize("rescue", [True, False])
