@@ -82,7 +82,8 @@ def heading(rows: list[Row]) -> str:
 
 def versions(rows: list[Row]) -> str:
     """Of the peers: what stands before steinbox in a row's version."""
-    peers = sorted({row["version"].partition("steinbox")[0].rstrip(", ") for row in rows} - {""})
+    packages = {each for row in rows for each in row["version"].partition("steinbox")[0].split(", ")}
+    peers = sorted(packages - {""})
     return f"`make bench-peers`, {when(rows)}; {', '.join(peers)}."
 
 
