@@ -59,7 +59,7 @@ bench-real: $(VENV)/ready-developer
 	$(BIN)/python benchmarks/real/real_report.py
 	$(BIN)/python docs/tables.py
 
-# other libraries on the same posteriors, each in an environment of its own; hours
+# other libraries on the same posteriors, each in an environment of its own: five seeds, a minute of processor time at most; hours
 bench-peers: $(VENV)/ready-developer
 	$(BIN)/python benchmarks/peers/run.py
 	$(BIN)/python benchmarks/real/real_report.py

@@ -1,8 +1,8 @@
 """Runs peers, each in an environment of its own, which is made if it is not there: ``.venv-peers/<name>``.
 
 What the environment runs is the runner of ``benchmarks/published``, with the peer's folder on its path. The rows are
-those of every method: ``benchmarks/results/real/real.csv``. A run that fails, or does not end in time, has a row that
-says so.
+those of every method: ``benchmarks/results/real/real.csv``. A run that fails, or does not end within 60 s of processor
+time (``--limit``), has a row that says so.
 
 Run ``make bench-peers``, or ``python benchmarks/peers/run.py --peers emcee nautilus``; other options are the runner's.
 """
@@ -17,7 +17,12 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
-NAMES = ("emcee", "zeus", "dynesty", "nautilus", "pymc_smc", "ultranest", "pocomc", "pyvbmc", "evosax")
+NAMES = (
+    *("emcee", "zeus", "dynesty", "nautilus", "pymc_smc", "ultranest", "pocomc", "pyvbmc", "evosax"),
+    *("tempest", "blackjax"),
+)
+ONE_BY_ONE = ("dynesty", "pymc_smc")  # they evaluate one point at a time, which takes minutes for these models:
+SLOW = ("garch_inflation", "switching_growth", "ode_lynx")
 
 
 def environment(name: str) -> Path:
@@ -46,9 +51,10 @@ def main() -> None:
     parser.add_argument("--peers", nargs="+", choices=NAMES, default=list(NAMES))
     arguments, others = parser.parse_known_args()
     results = ROOT / "benchmarks" / "results" / "real"
-    usual = ["--suites", "real", "--output", results, "--budgets", "20000", "--seeds", "2", "--limit", "120"]
+    usual = ["--suites", "real", "--output", results, "--budgets", "20000", "--seeds", "5", "--limit", "60"]
     for name in arguments.peers:
-        run(name, [*usual, *others])  # of an option that is there twice the last one counts
+        less = ["--without", *SLOW] if name in ONE_BY_ONE else []
+        run(name, [*usual, *less, *others])  # of an option that is there twice the last one counts
 
 
 if __name__ == "__main__":

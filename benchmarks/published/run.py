@@ -111,7 +111,7 @@ def planned(arguments: argparse.Namespace) -> Iterator[Task]:
         (suite, case)
         for suite in arguments.suites
         for name, case in cases_of(suite).items()
-        if not arguments.cases or name in arguments.cases
+        if (not arguments.cases or name in arguments.cases) and name not in arguments.without
     ]
     for phase in range(arguments.num_budgets):
         for suite in arguments.suites:
@@ -148,6 +148,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--suites", nargs="+", choices=SUITES, default=list(PUBLISHED))
     parser.add_argument("--cases", nargs="+", default=[], help="only these")
+    parser.add_argument("--without", nargs="+", default=[], help="not these cases")
     parser.add_argument("--method", default="default")
     parser.add_argument("--num-budgets", type=int, default=3, help="of each target; 1 for that of the paper alone")
     parser.add_argument("--budgets", nargs="+", type=int, default=[], help="others than those of the target")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,6 +31,8 @@ LABELS = {
     "pocomc": "pocoMC",
     "pyvbmc": "PyVBMC",
     "evosax": "evosax SV-CMA-ES",
+    "tempest": "Tempest",
+    "blackjax": "BlackJAX SMC",
 }
 EMPTY = Cell((), ())
 
@@ -43,26 +46,34 @@ def main() -> None:
 
 def tables(folder: Path) -> dict[str, list[str]]:
     rows = read(folder / "real.csv")
-    cells, seeds = cells_of(rows), shared_seeds(rows)
-    with_peers = cells_of([row for row in rows if int(row["seed"]) in seeds])
-    methods = [DEFAULT, *sorted({row["method"] for row in rows} - {DEFAULT})]
     own = [row for row in rows if row["method"] == DEFAULT]
-    others = f"Seeds {', '.join(map(str, sorted(seeds)))} of every method. {versions(rows)}"
+    cells, seeds = cells_of(rows), {int(row["seed"]) for row in own}
+    compared = [row for row in rows if int(row["budget"]) == BUDGET]
+    others = sorted({row["method"] for row in rows} - {DEFAULT})
+    methods = [DEFAULT, *(method for method in others if is_complete(of_method(compared, method), seeds))]
+    of_methods = [row for row in compared if row["method"] in methods]
+    with_peers = cells_of(of_methods)
+    above = f"Seeds {', '.join(map(str, sorted(seeds)))} of every method. {versions(of_methods)}"
     return {
         "models": list(model_table()),
         "says": list(sentences(own)),
         "default": [heading(own), "", *default_table(cells)],
         "wrong": [heading(own), "", *wrong_table(own)],
-        "peers": [others, "", *peer_table(with_peers, methods)],
+        "peers": [above, "", *peer_table(with_peers, methods)],
         "calls": list(call_table(methods)),
-        "summary": [others, "", *summary_table(with_peers, methods)],
+        "summary": [above, "", *summary_table(with_peers, methods)],
+        "left_out": list(left_out_table(compared, [method for method in others if method not in methods])),
     }
 
 
-def shared_seeds(rows: list[Row]) -> set[int]:
-    """Those that every method was run with, on whatever it was run."""
-    each = [{int(row["seed"]) for row in rows if row["method"] == method} for method in {row["method"] for row in rows}]
-    return set.intersection(*each) if each else set()
+def of_method(rows: list[Row], method: str) -> list[Row]:
+    return [row for row in rows if row["method"] == method]
+
+
+def is_complete(rows: list[Row], seeds: set[int]) -> bool:
+    """Whether a method has a row for each of the seeds on every model that it was run on."""
+    models = {row["case"] for row in rows}
+    return {(row["case"], int(row["seed"])) for row in rows} >= {(model, seed) for model in models for seed in seeds}
 
 
 def heading(rows: list[Row]) -> str:
@@ -71,7 +82,8 @@ def heading(rows: list[Row]) -> str:
 
 def versions(rows: list[Row]) -> str:
     """Of the peers: what stands before steinbox in a row's version."""
-    peers = sorted({row["version"].partition("steinbox")[0].rstrip(", ") for row in rows} - {""})
+    packages = {each for row in rows for each in row["version"].partition("steinbox")[0].split(", ")}
+    peers = sorted(packages - {""})
     return f"`make bench-peers`, {when(rows)}; {', '.join(peers)}."
 
 
@@ -194,7 +206,7 @@ def peer_table(cells: Cells, methods: list[str]) -> Iterator[str]:
 def peer_cell(cell: Cell, num_runs: int) -> str:
     """Medians of MMD over floor / worst error of an sd, bold where no run is wrong; or why there are none."""
     if not cell.rows:
-        return reason(cell.failures[0]) if cell.failures else "not run"
+        return "; ".join(dict.fromkeys(map(reason, cell.failures))) or "not run"
     numbers = f"{cell.median('mmd_over_floor'):.2g} / {cell.median('sd_worst'):.2g}"
     failed = f", {len(cell.failures)} failed" if cell.failures else ""
     if len(cell.rows) + len(cell.failures) < num_runs:
@@ -205,17 +217,35 @@ def peer_cell(cell: Cell, num_runs: int) -> str:
 
 def reason(error: str) -> str:
     if error.startswith("no end after"):
-        return error
-    return "does not end within the budget" if error.startswith("BudgetSpent") else error[:60]
+        return error.removesuffix(" of processor time")
+    return "no end within the budget" if error.startswith("BudgetSpent") else f"failed ({error.partition(':')[0]})"
+
+
+def left_out_table(rows: list[Row], methods: list[str]) -> Iterator[str]:
+    """What is known of methods that were not run with every seed."""
+    if not methods:
+        yield "None."
+        return
+    yield "| method | models | runs | ended | right | why others did not end |"
+    yield "|---" * 6 + "|"
+    for method in methods:
+        some = of_method(rows, method)
+        ended = [row for row in some if not row["error"]]
+        num_right = sum(not is_wrong(row) for row in ended)
+        reasons = Counter(reason(row["error"]) for row in some if row["error"])
+        yield (
+            f"| {LABELS.get(method, method)} | {len({row['case'] for row in some})} | {len(some)} | {len(ended)} "
+            f"| {num_right} | {'; '.join(f'{why} ({count})' for why, count in reasons.most_common())} |"
+        )
 
 
 def summary_table(cells: Cells, methods: list[str]) -> Iterator[str]:
     yield "| method | right runs | wrong | failed | MMD / floor, geometric mean | sd, worst, median | seconds, median |"
     yield "|---" * 7 + "|"
     for method in methods:
-        of_method = [cells.get((name, method, BUDGET), EMPTY) for name in NAMES]
-        rows = [row for cell in of_method for row in cell.rows]
-        failed, wrong = sum(len(cell.failures) for cell in of_method), sum(map(is_wrong, rows))
+        of_models = [cells.get((name, method, BUDGET), EMPTY) for name in NAMES]
+        rows = [row for cell in of_models for row in cell.rows]
+        failed, wrong = sum(len(cell.failures) for cell in of_models), sum(map(is_wrong, rows))
         mmd = np.exp(np.mean([np.log(float(row["mmd_over_floor"])) for row in rows])) if rows else np.nan
         sd = np.median([float(row["sd_worst"]) for row in rows]) if rows else np.nan
         seconds = np.median([overhead(row) for row in rows]) if rows else np.nan

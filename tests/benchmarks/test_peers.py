@@ -86,10 +86,14 @@ def test_every_peer_has_requirements_and_says_how_it_is_called(monkeypatch):
     import ast
     import importlib.util
 
+    import posteriors
+
     spec = importlib.util.spec_from_file_location("peers_run", BENCHMARKS / "peers" / "run.py")
     run = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(run)
     assert {path.parent.name for path in (BENCHMARKS / "peers").glob("*/requirements.txt")} == set(run.NAMES)
+    assert set(run.ONE_BY_ONE) < set(run.NAMES)
+    assert set(run.SLOW) < set(posteriors.NAMES)
     for name in run.NAMES:
         text = (BENCHMARKS / "peers" / name / f"with_{name}.py").read_text()
         assert "``" in ast.get_docstring(ast.parse(text))
@@ -115,19 +119,26 @@ def test_tables_say_what_is_wrong_and_why_there_is_nothing():
     rows = [
         *[real_row(seed=seed, sd_worst=sd) for seed, sd in ((0, 0.1), (1, 0.2))],
         *[real_row(seed=seed, method="emcee") for seed in (0, 1)],
-        *[real_row(seed=seed, method="zeus", error="no end after 120 s") for seed in (0, 1)],
+        *[real_row(seed=seed, method="zeus", error="no end after 60 s of processor time") for seed in (0, 1)],
     ]
     assert [real_report.is_wrong(row) for row in rows[:2]] == [False, True]
     assert real_report.is_wrong(real_row(mmd_over_floor=2.1))
     line = next(
         line for line in real_report.peer_table(cells_of(rows), ["default", "emcee", "zeus"]) if "weibull" in line
     )
-    assert line == "| weibull_lung | 1 / 0.15 | **1 / 0.1** | no end after 120 s |"
+    assert line == "| weibull_lung | 1 / 0.15 | **1 / 0.1** | no end after 60 s |"
     *_, own, emcee, zeus = real_report.summary_table(cells_of(rows), ["default", "emcee", "zeus"])
     assert own.startswith("| **steinbox** | 1 of 2 | 1 | 0 |")
     assert emcee.startswith("| emcee | 2 of 2 | 0 | 0 |")
     assert zeus.startswith("| zeus | 0 of 2 | 0 | 2 |")
-    assert real_report.shared_seeds([*rows, real_row(seed=2)]) == {0, 1}
+    versions = [{"version": f"{each}jax 1, steinbox 2", "date": "a day"} for each in ("", "zeus 3, ")]
+    assert real_report.versions(versions) == "`make bench-peers`, a day; jax 1, zeus 3."
+    assert real_report.is_complete(rows[2:4], {0, 1})
+    assert not real_report.is_complete([*rows[2:4], real_row(method="emcee", case="ode_lynx")], {0, 1})
+    *_, left_out = real_report.left_out_table(rows, ["zeus"])
+    assert left_out == "| zeus | 1 | 2 | 0 | 0 | no end after 60 s (2) |"
+    assert real_report.reason("BudgetSpent: not at its end") == "no end within the budget"
+    assert real_report.reason("ValueError: it: is") == "failed (ValueError)"
 
 
 def test_the_tables_are_those_of_the_rows():
