@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from scipy import stats
+from scipy.ndimage import gaussian_filter
 
 import steinbox as sb
 
@@ -261,3 +262,13 @@ def test_a_film_is_written(moved, tmp_path, ending):
 def test_a_film_of_another_kind_is_refused(moved, tmp_path):
     with pytest.raises(ValueError, match=r"ends in .gif, .mp4 or .html, got 'film.avi'"):
         sb.plotting.animate(moved, tmp_path / "film.avi")
+
+
+def test_regions_hold_what_they_say_however_thin_the_points_lie(rng):
+    """Points along a line one cell wide: the smoothed density is three times as wide as they."""
+    x = rng.standard_normal(20_000)
+    counted, *_ = np.histogram2d(x, 0.01 * rng.standard_normal(20_000), bins=50, range=[(-4, 4), (-2, 2)])
+    density = gaussian_filter(counted, 1.5)
+    *levels, _ = sb.plotting.canvas.find_levels(density, (0.9, 0.5), counted)
+    shares = [counted[density >= level].sum() / counted.sum() for level in levels]
+    np.testing.assert_allclose(shares, [0.9, 0.5], atol=0.05)

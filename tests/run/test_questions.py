@@ -116,7 +116,7 @@ def test_good_densities_are_not_asked_about(function, settings):
 def test_noise_that_was_not_said_is_noticed(executor):
     rng = np.random.default_rng(0)
     asked = words(run(lambda x: normal(x) + rng.standard_normal(), executor=executor))
-    assert "Is it noisy? Then set noise=True, or give it a parameter `rng`." in asked
+    assert "Is it noisy? Then set noise=True, and give it a parameter `rng` to make runs repeatable." in asked
 
 
 def test_a_function_that_drifts_is_noticed():
@@ -129,7 +129,13 @@ def test_a_function_that_drifts_is_noticed():
 def test_noise_that_was_said_is_not_asked_about():
     rng = np.random.default_rng(0)
     assert "noisy?" not in words(run(lambda x: normal(x) + 0.3 * rng.standard_normal(), noise=0.3))
-    assert "noisy?" not in words(run(lambda x, rng: normal(x) + 0.3 * rng.standard_normal()))
+    assert "noise=" not in words(run(lambda x, rng: normal(x) + 0.3 * rng.standard_normal(), noise=True))
+
+
+def test_noise_that_only_a_generator_shows_is_noticed():
+    asked = words(run(lambda x, rng: normal(x) + 0.3 * rng.standard_normal()))
+    assert "with another `rng`, but noise= was not set" in asked
+    assert "noise=" not in words(run(lambda x, rng: normal(x)))
 
 
 def test_asking_again_costs_no_result():

@@ -29,6 +29,14 @@ MAX_INITIAL_FAILURES = 50  # before the first success: if nine in ten places fai
 _PROBE_RTOL, _PROBE_ATOL = 1e-10, 1e-8  # by which a value may change between two runs of the same function
 MIN_TO_BEGIN = 10  # points that must have come back, to make a result of a first batch that was cut short
 _MAX_CHANGE = 0.01  # nats by which a value may change within a run: a hundredth of the density
+_IT_CHANGED = (
+    "at the end of the run. Is it noisy? Then set noise=True, and give it a parameter `rng` to make runs repeatable. "
+    "Does it depend on earlier calls? Then the particles are meaningless."
+)
+_IT_IS_RANDOM = (
+    "with another `rng`, but noise= was not set: lucky values were taken for exact ones. Set noise=True, or the "
+    "standard deviation of the noise."
+)
 _MAX_SECONDS_TO_REPEAT = 1.0  # of a call: a longer one is an expensive simulator, not to be run without being asked
 
 
@@ -188,27 +196,27 @@ class Evaluator:
     def find_change(self) -> str:
         """What is not as it was, in words: the first and the best point are evaluated once more, and not counted.
 
-        A function that takes a generator gets that of the first point again, and only there. Nothing is evaluated if
-        the time is up, if a call hung or killed its process, or if the median call took more than a second; and
-        nothing more once an evaluation fails, so that there is one time-out to wait for at most.
+        A function that takes a generator gets that of the first point again, and then another one there: if that makes
+        a difference, its values are noisy, which nobody has declared. Nothing is evaluated if the time is up, if a call
+        hung or killed its process, or if the median call took more than a second; and nothing more once an evaluation
+        fails, so that there is one time-out to wait for at most.
         """
         if self._probe is None or not self._may_repeat:
             return ""
-        probes = [self._probe]
-        if not self._takes_rng:
-            best, number = int(np.argmax(self.archive.log_prob)), probes[0].number
-            probes.append(Probe(self.archive.points[best], number, float(self.archive.log_prob[best])))
-        for probe in probes:
+        for probe, question in ((self._probe, _IT_CHANGED), self._second_probe(self._probe)):
             now, fault = self._repeat(probe)
             if fault is not None:
                 return ""
             if not abs(now - probe.log_prob) <= _MAX_CHANGE:
-                return (
-                    f"log_prob at x = {probe.point.tolist()} was {probe.log_prob:.6g}, and {now:.6g} at the end of the "
-                    "run. Is it noisy? Then set noise=True, or give it a parameter `rng`. Does it depend on earlier "
-                    "calls? Then the particles are meaningless."
-                )
+                return f"log_prob at x = {probe.point.tolist()} was {probe.log_prob:.6g}, and {now:.6g} {question}"
         return ""
+
+    def _second_probe(self, first: Probe) -> tuple[Probe, str]:
+        """The best point or, for a function that takes a generator, the first one with a number that is no other's."""
+        if self._takes_rng:
+            return replace(first, number=self.max_evals), _IT_IS_RANDOM
+        best = int(np.argmax(self.archive.log_prob))
+        return Probe(self.archive.points[best], first.number, float(self.archive.log_prob[best])), _IT_CHANGED
 
     def _repeat(self, probe: Probe) -> tuple[float, Fault | None]:
         """The value at the point now; it is not counted."""

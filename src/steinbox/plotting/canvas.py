@@ -89,20 +89,25 @@ def draw_target(axes: Axes, log_prob: Callable[[Array], Any], result: Result) ->
 
 
 def draw_pool(axes: Axes, x: Array, y: Array, weights: Array) -> None:
-    """Contours around half and nine tenths of the weighted points within the axes."""
-    density, *edges = np.histogram2d(
+    """Contours around half and nine tenths of the weighted points within the axes.
+
+    They are contours of a smoothed density, which is wider than the points; what they hold is counted in points.
+    """
+    counted, *edges = np.histogram2d(
         x, y, bins=_NUM_BINS, range=(axes.get_xlim(), axes.get_ylim()), weights=weights, density=False
     )
-    density = gaussian_filter(density.T, _SMOOTHING)
+    density = gaussian_filter(counted.T, _SMOOTHING)
     if density.max() > 0:
         first, second = (0.5 * (edge[1:] + edge[:-1]) for edge in edges)
-        levels = find_levels(density, _POOL_MASSES)
+        levels = find_levels(density, _POOL_MASSES, counted.T)
         axes.contourf(first, second, density, levels=levels, colors=[POOL], alpha=0.25)
         axes.contour(first, second, density, levels=levels[:-1], colors=[POOL], linewidths=0.8)
 
 
-def find_levels(density: Array, masses: Sequence[float]) -> list[float]:
+def find_levels(density: Array, masses: Sequence[float], held: Array | None = None) -> list[float]:
     """The levels around regions of highest density that hold these masses, and one above all, increasing.
+
+    ``held`` is the mass of every cell; if it is not given, the density.
 
     Examples
     --------
@@ -110,8 +115,10 @@ def find_levels(density: Array, masses: Sequence[float]) -> list[float]:
     >>> find_levels(np.array([[4.0, 3.0], [2.0, 1.0]]), (0.95, 0.65))
     [1.0, 3.0, 4.004]
     """
-    ordered = np.sort(density.ravel())[::-1]
-    inside = np.cumsum(ordered) / ordered.sum()
+    order = np.argsort(-density, axis=None, kind="stable")
+    ordered = density.ravel()[order]
+    inside = np.cumsum((density if held is None else held).ravel()[order])
+    inside /= inside[-1]
     levels = [float(ordered[min(int(np.searchsorted(inside, mass)), ordered.size - 1)]) for mass in masses]
     return [*sorted(set(levels)), float(ordered[0]) * 1.001]
 

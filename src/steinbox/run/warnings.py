@@ -86,7 +86,10 @@ def _warn_of_tails(pool: WeightedSample, names: Sequence[str]) -> Iterator[str]:
 
 
 def _is_rising(mean_log_prob: Array, log_prob: Array) -> bool:
-    """Whether the last fifth of the run raised the mean by more than a fifth of the particles' own spread."""
-    fifth = len(mean_log_prob) // 5
-    spread = float(log_prob[np.isfinite(log_prob)].std())
-    return fifth > 0 and bool(mean_log_prob[-1] - mean_log_prob[-1 - fifth] > MAX_RISE * spread)
+    """Whether the last fifth of the run raised the mean by more than a fifth of the particles' own spread.
+
+    With few particles also by more than chance: two standard errors of the difference of two means.
+    """
+    fifth, inside = len(mean_log_prob) // 5, np.isfinite(log_prob)
+    allowed = max(MAX_RISE, 2 * np.sqrt(2 / inside.sum())) * float(log_prob[inside].std())
+    return fifth > 0 and bool(mean_log_prob[-1] - mean_log_prob[-1 - fifth] > allowed)
