@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 import steinbox as sb
 from steinbox.samplers.adaptive.evidence import estimate_evidence
 from steinbox.samplers.adaptive.state import AdaptiveState, Batch, Milestone
-from steinbox.samplers.adaptive.tuning import Tuning
-from steinbox.samplers.adaptive.warnings import collect_warnings
 from steinbox.samplers.adaptive.weighted_archive import Source, WeightedArchive
 
 START = sb.Gaussian(np.zeros(10), std=3.0)
@@ -80,11 +76,3 @@ def test_with_uneven_weights_it_is_that_of_all_points_and_says_what_the_second_h
     found, error = estimate_evidence(state, SMALL, min_power=0.9)
     assert found == 2.5
     assert error == pytest.approx(np.sqrt(1 / 50 - 1 / 400 + 1.5**2))
-
-
-@pytest.mark.parametrize(("gap", "error", "is_said"), [(0.5, 0.01, True), (0.5, 0.3, False), (-0.5, 0.01, False)])
-def test_mass_that_recent_draws_see_and_weights_miss_is_said(gap, error, is_said):
-    state = state_of(Source("fit", SMALL, 400, step=1), Source("fit", SMALL, 400, step=2))
-    state = replace(state, tempering=1.0, path=tuple(replace(each, effective_sample_size=700.0) for each in state.path))
-    warnings = collect_warnings(state, 50, SMALL, 0.0, Tuning(), (state.log_evidence + gap, error), is_refined=False)
-    assert any("By the last draws alone" in each for each in warnings) == is_said

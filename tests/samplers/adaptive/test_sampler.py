@@ -630,10 +630,7 @@ def test_several_modes_and_few_climbs_are_warned_of(rng):
     memory = state.memories["climbs"]
     few = dataclasses.replace(memory, finds=(False, True, False))
     state = dataclasses.replace(state, memories={**state.memories, "climbs": few}, tempering=0.99)
-    assert any(
-        "1 of 3 climbs" in each
-        for each in collect_warnings(state, 50, START, 0.0, Tuning(), (0.0, 0.1), is_refined=False)
-    )
+    assert any("1 of 3 climbs" in each for each in collect_warnings(state, 50, START, 0.0, Tuning(), is_refined=False))
 
 
 # -- warnings ----------------------------------------------------------------------------------------------------------

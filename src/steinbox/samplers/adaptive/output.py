@@ -36,7 +36,7 @@ def make_sample(state: AdaptiveState, num_particles: int, initial: Initial, tuni
     else:
         spread = _temper_few(weights, num_particles)
         chosen = select(archive.points, spread, num_particles, log_prob=archive.log_prob)
-    log_evidence, log_evidence_error = evidence = estimate_evidence(state, initial, tuning.min_power)
+    log_evidence, log_evidence_error = estimate_evidence(state, initial, tuning.min_power)
     pool = WeightedSample(
         points=archive.points,
         weights=weights,
@@ -52,7 +52,7 @@ def make_sample(state: AdaptiveState, num_particles: int, initial: Initial, tuni
         log_evidence=log_evidence,
         coverage=find_coverage(state, tuning.min_excess),
         log_evidence_error=log_evidence_error,
-        warnings=tuple(collect_warnings(state, num_particles, initial, shape, tuning, evidence, is_refined=is_refined)),
+        warnings=tuple(collect_warnings(state, num_particles, initial, shape, tuning, is_refined=is_refined)),
     )
 
 

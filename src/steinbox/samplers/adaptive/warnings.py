@@ -18,26 +18,15 @@ from steinbox.samplers.adaptive.weighted_archive import WeightedArchive
 _MOVEMENTS = ((0.5, 2.0), (0.75, 1.0))  # since there was this fraction of the points: may move so many times as far
 _LAST_REFERENCE = 0.75  # fraction of the points: a mode that was found until then was found in time
 _EMBEDDING_VARIANCE = 0.63  # of one draw's kernel embedding, if the bandwidth is the median: 1 − 1/e
-_MAX_EVIDENCE_GAP = 0.1  # nats, and three errors: between the log-evidence by recent draws and that by all weights
 _NUM_COMPARED = 1000  # points of each pool
 _MIN_EVALS_PER_PARTICLE = 2  # with fewer, many particles are the same point
 _MIN_DRAWS_WITH_HEAVY_TAIL = 2.0  # independent draws per particle: then the weights are fine whatever their tail
 
 
 def collect_warnings(
-    state: AdaptiveState,
-    num_particles: int,
-    initial: Initial,
-    shape: float,
-    tuning: Tuning,
-    evidence: tuple[float, float],
-    *,
-    is_refined: bool,
+    state: AdaptiveState, num_particles: int, initial: Initial, shape: float, tuning: Tuning, *, is_refined: bool
 ) -> Iterator[str]:
-    """One sentence or two for every reason; refined particles do not depend on the weights.
-
-    ``evidence`` is the log-evidence by recent draws, and its error.
-    """
+    """One sentence or two for every reason; refined particles do not depend on the weights."""
     draws_per_particle = state.effective_sample_size / num_particles
     coverage = find_coverage(state, tuning.min_excess)
     if coverage is not None and coverage.num_finds > 0 and coverage.unseen > tuning.max_unseen:
@@ -58,12 +47,6 @@ def collect_warnings(
         yield (
             f"The second half of the evaluations multiplied the integral of the density by {np.exp(min(rise, 99)):.2g}"
             ": mass is still being found, and some may be missing. Allow more evaluations."
-        )
-    elif not is_refined and _is_contradicted(state, *evidence):
-        yield (
-            f"By the last draws alone, the integral of the density is {np.exp(evidence[0] - state.log_evidence):.2g} "
-            "times what it is by all weighted points: mass is still being found, and some may be missing. Allow more "
-            "evaluations."
         )
     min_size = tuning.min_draws_to_compare * num_particles if is_refined else 0.0
     if _is_moving(state, num_particles, initial, min_size):
@@ -110,12 +93,6 @@ def _evidence_rise(state: AdaptiveState, num_particles: int, tuning: Tuning) -> 
         return 0.0
     rise = state.log_evidence - half.log_evidence
     return rise if rise > tuning.max_evidence_rise + 3 / np.sqrt(half.effective_sample_size) else 0.0
-
-
-def _is_contradicted(state: AdaptiveState, log_evidence: float, error: float) -> bool:
-    """Whether recent draws, which taught their own density nothing, say that all weights are too small."""
-    gap = log_evidence - state.log_evidence
-    return bool(gap > max(_MAX_EVIDENCE_GAP, 3 * np.hypot(error, 1 / np.sqrt(state.effective_sample_size))))
 
 
 def _is_moving(state: AdaptiveState, num_particles: int, initial: Initial, min_size: float) -> bool:
