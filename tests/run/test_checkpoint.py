@@ -32,7 +32,7 @@ def score(x):
 
 
 def noisy(x, rng):
-    return np.nan if rng.random() < 0.05 else log_prob(x) + 0.1 * rng.standard_normal()
+    return np.nan if rng.random() < 0.05 else log_prob(x) + 1e-3 * rng.standard_normal()
 
 
 def run(path=None, function=log_prob, **settings):

@@ -8,7 +8,6 @@ sample has resolved, however far the sample is from its bottom: the place to beg
 from __future__ import annotations
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from steinbox.common.arrays import Array, IntegerArray
 
@@ -43,6 +42,8 @@ def graph_maxima(points: Array, values: Array, num_neighbors: int) -> tuple[Inte
 
 def _nearest(points: Array, number: int) -> IntegerArray:
     """The rows of so many other points that are nearest to each."""
+    from scipy.spatial import cKDTree  # slow to import
+
     found = np.asarray(cKDTree(points).query(points, number + 1)[1])
     is_itself = found == np.arange(len(points))[:, None]
     is_itself[~is_itself.any(axis=1), -1] = True  # of many points in one place
