@@ -13,8 +13,8 @@ One problem in seven is instead a linear regression with unknown noise scale and
 than the start. Even numbers are for development; odd ones were run once, at the end, and nothing was chosen by them:
 201 to 399 for the version whose climbs began at random places, 401 to 599 for the one with open points, 601 to 799 for
 maxima of the topograph, 801 to 999 for the last before Gaussianized maps, 1001 to 1199 for valleys, 1201 to 1399 for
-the last before hierarchies and scans at all scales, 1401 to 1599 for one scan, 1601 to 1799 for the last before a
-warning by recent draws, 1801 to 1999 for this one. Once they were reported they were looked at, too.
+the last before hierarchies and scans at all scales, 1401 to 1599 for one scan, 1601 to 1799 for the last before
+shapes were always chosen anew, 1801 to 1999 for this one. Once they were reported they were looked at, too.
 """
 
 from __future__ import annotations

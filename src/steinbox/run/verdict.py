@@ -164,7 +164,7 @@ def _spread_findings(diagnostics: Diagnostics) -> Iterator[Finding]:
 def _coverage_findings(result: Result) -> Iterator[Finding]:
     coverage = result.coverage
     if coverage is None:
-        yield Finding(Level.NOTE, "This method does not search for other modes: it may have missed some.")
+        yield Finding(Level.NOTE, "There was no search for other modes: some may have been missed.")
         return
     climbs = f"{coverage.num_climbs} climbs in search of other modes found {coverage.num_finds or 'none'}."
     searched = (
