@@ -131,7 +131,7 @@ def test_a_good_run_is_said_to_be_good(result):
         ({"pareto_shape": 0.9, "effective_sample_size": 800.0}, Level.GOOD, "heavy tail"),
         ({"num_failures": 200}, Level.CAUTION, "200 of"),
         ({"num_failures": 1}, Level.GOOD, "1 of"),
-        ({"coverage": None}, Level.GOOD, "does not search for other modes"),
+        ({"coverage": None}, Level.GOOD, "There was no search for other modes"),
     ],
 )
 def test_what_speaks_against_a_run_is_said(result, changes, level, words):
